@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from emulator.judging.oracle.group_commits import CommitsOfGroup
+from emulator.judging.oracle.oracle_check import of_groups, oracle_check
 from emulator.judging.oracle.truth import OfGroup, Truth, Violation
 from protocol.ids import TopicPartition
 
@@ -13,7 +14,11 @@ Stored = tuple[str, TopicPartition, bool]
 """(group, partition, whether ZooKeeper stores it, for old consumers, or a coordinator)"""
 
 
+@oracle_check(
+    "offset-out-of-range", "batches read and positions left", lambda truth: len(truth.reads) + len(truth.lost_positions)
+)
 def offset_out_of_range(truth: Truth) -> Iterator[Violation]:
+    """One position that a consumer had reached, and that its log no longer had."""
     for lost in truth.lost_positions:
         if lost.reason in NO_SUCH_PLACE and lost.offset != lost.requested:
             text = f"{lost.operation} reached offset {lost.offset}, which no longer exists: {lost.reason}"
@@ -21,7 +26,9 @@ def offset_out_of_range(truth: Truth) -> Iterator[Violation]:
             yield Violation(lost.topic_partition, lost.offset, text, details)
 
 
+@oracle_check("group-ahead-of-log", "offsets committed", of_groups("commit"), reads="final leaders' logs")
 def group_ahead_of_log(truth: Truth) -> Iterator[Violation]:
+    """One group and partition whose last commit is beyond the final leader's log end."""
     leaders = truth.final_leaders()
     last: dict[Stored, OfGroup] = {}
     for commit in sorted(_acknowledged(truth), key=lambda one: one.ended):
@@ -39,7 +46,9 @@ def group_ahead_of_log(truth: Truth) -> Iterator[Violation]:
             yield Violation(topic_partition, commit.offset, text, details)
 
 
+@oracle_check("committed-offset-regression", "reads of committed offsets", of_groups("committed"))
 def committed_offset_regression(truth: Truth) -> Iterator[Violation]:
+    """One read of a group's committed offset that finds less than was committed."""
     commits: dict[Key, list[OfGroup]] = {}
     for one in truth.of_groups:
         if one.kind == "commit":

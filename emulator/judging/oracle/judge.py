@@ -4,13 +4,12 @@ A check is *violated* when it has found something. Otherwise it is *unknown* whe
 *skipped* when the run has nothing to judge (no acknowledged record, no leader), and else *held*.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 from emulator.judging.oracle.anomalies import ANOMALIES
 from emulator.judging.oracle.final_logs import FinalLogs
-from emulator.judging.oracle.liveness import isr_bound_ms, judged, leader_bound_ms, requests_judged
-from emulator.judging.oracle.promise_registry import ALLOWED, promised
+from emulator.judging.oracle.oracle_check import OracleCheck
+from emulator.judging.oracle.promise_registry import ALLOWED
 from emulator.judging.oracle.truth import Truth, Violation
 from protocol.ids import topic_partition_text
 
@@ -18,72 +17,6 @@ EVIDENCE_MAX = 20
 """Maximum of violations in the evidence; `count` has them all."""
 
 ACKS = {-1: "all", 1: "1", 0: "0"}
-
-
-def _acknowledged(truth: Truth) -> int:
-    return sum(write.outcome == "ok" for write in truth.writes)
-
-
-def _batches(truth: Truth) -> int:
-    """Count of batches in the logs; of acknowledged records where no batch is left."""
-    left = sum(len(log) for replicas in truth.logs.values() for log in replicas.values())
-    return left or _acknowledged(truth)
-
-
-def _acknowledged_by_all(truth: Truth) -> int:
-    return sum(write.outcome == "ok" and write.acks == -1 for write in truth.writes)
-
-
-def _reads(truth: Truth) -> int:
-    return len(truth.reads)
-
-
-def _of_groups(kind: str) -> Callable[[Truth], int]:
-    return lambda truth: sum(one.kind == kind and one.outcome == "ok" for one in truth.of_groups)
-
-
-IN_PEACE = "partitions in a long enough quiescent period"
-
-SUBJECTS: dict[str, tuple[str, Callable[[Truth], int]]] = {
-    "lost-acknowledged": ("acknowledged records", _acknowledged),
-    "duplicate": ("batches in the logs", _batches),
-    "reordered": ("acknowledged records", _acknowledged),
-    "acknowledged-below-min-insync": ("records acknowledged with acks=all", _acknowledged_by_all),
-    "read-then-lost": ("batches read", _reads),
-    "phantom-read": ("batches read", _reads),
-    "read-above-high-watermark": ("batches read", _reads),
-    "read-gap": ("batches read", _reads),
-    "non-monotonic-read": ("batches read", _reads),
-    "skipped-read": ("batches read", _reads),
-    "unseen": ("batches read", _reads),
-    "inconsistent-offsets": ("batches read", _reads),
-    "offset-out-of-range": (
-        "batches read and positions left", lambda truth: len(truth.reads) + len(truth.lost_positions)
-    ),
-    "group-ahead-of-log": ("offsets committed", _of_groups("commit")),
-    "committed-offset-regression": ("reads of committed offsets", _of_groups("committed")),
-    "replica-divergence": ("batches in the logs", _batches),
-    "log-matching": ("batches in the logs", _batches),
-    "dual-leader": ("replicas with a role", lambda truth: truth.roles_seen),
-    "dual-controller": ("terms as controller", lambda truth: len(truth.controllers) or truth.roles_seen),
-    "high-watermark-regression": ("batches in the logs and reads", lambda truth: _batches(truth) + len(truth.reads)),
-    "high-watermark-above-log-end": ("replicas with a role", lambda truth: truth.roles_seen),
-    "leader-epoch-monotonicity": ("replicas with a role", lambda truth: truth.roles_seen),
-    "partition-state": ("committed states of partitions", lambda truth: len(truth.states)),
-    "fenced-leader-change": ("committed states of partitions", lambda truth: len(truth.states)),
-    "committed-truncated": ("batches in the logs", _batches),
-    "epoch-cache": ("batches in the logs", _batches),
-    "checkpoint-ahead": ("logs found at starts", lambda truth: truth.logs_found),
-    "no-leader": (IN_PEACE, lambda truth: judged(truth, leader_bound_ms)),
-    "under-replicated": (IN_PEACE, lambda truth: judged(truth, isr_bound_ms)),
-    "unanswered-request": ("requests in a long enough quiescent period", requests_judged),
-    "too-few-copies": ("records acknowledged with acks=all before a long enough quiescent period", promised),
-}
-"""{check: (its subjects, their count in a run)}; a check without subjects is skipped."""
-
-READS_LEADERS = ("lost-acknowledged", "duplicate", "reordered", "read-then-lost", "unseen", "group-ahead-of-log")
-READS_ALL = ("replica-divergence", "leader-epoch-monotonicity", "epoch-cache", "too-few-copies")
-READS_STATES = ("dual-controller", "partition-state", "fenced-leader-change", "no-leader", "under-replicated")
 
 
 def unknown_outcomes(truth: Truth) -> dict[str, int]:
@@ -104,22 +37,21 @@ def judge_truth(truth: Truth) -> dict[str, dict[str, Any]]:
 
     The check of lost records also has `by_acks` and `allowed`; unknown and skipped checks have `reason`.
     """
-    return {name: _judged(name, truth) for name in ANOMALIES}
+    return {name: _judged(anomaly, truth) for name, anomaly in ANOMALIES.items()}
 
 
-def _judged(name: str, truth: Truth) -> dict[str, Any]:
-    found = list(ANOMALIES[name](truth))
-    missing = _missing(name, truth)
-    subject, subjects = SUBJECTS[name]
-    many = subjects(truth)
-    check: dict[str, Any] = {"verdict": "held", "count": len(found), "judged": many, "subject": subject}
+def _judged(anomaly: OracleCheck, truth: Truth) -> dict[str, Any]:
+    found = list(anomaly(truth))
+    missing = _missing(anomaly, truth)
+    many = anomaly.subjects(truth)
+    check: dict[str, Any] = {"verdict": "held", "count": len(found), "judged": many, "subject": anomaly.subject}
     if found:
         check["verdict"] = "violated"
     elif missing:
         check |= {"verdict": "unknown", "reason": "; ".join(missing)}
     elif not many:
-        check |= {"verdict": "skipped", "reason": f"no {subject}"}
-    if name == "lost-acknowledged":
+        check |= {"verdict": "skipped", "reason": f"no {anomaly.subject}"}
+    if anomaly.name == "lost-acknowledged":
         acks = [ACKS[violation.details["acks"]] for violation in found]
         check["by_acks"] = {word: acks.count(word) for word in ACKS.values() if word in acks}
         allowed = [violation.details["allowed"] for violation in found]
@@ -127,11 +59,11 @@ def _judged(name: str, truth: Truth) -> dict[str, Any]:
     return {**check, "evidence": [_evidence(violation) for violation in found[:EVIDENCE_MAX]]}
 
 
-def _missing(name: str, truth: Truth) -> list[str]:
+def _missing(anomaly: OracleCheck, truth: Truth) -> list[str]:
     """Reasons why the check cannot be judged."""
-    if name in READS_ALL:
+    if anomaly.reads == "all logs":
         return [why for logs in truth.damaged.values() for why in logs.values()]
-    if name in READS_LEADERS:
+    if anomaly.reads == "final leaders' logs":
         known = (*truth.logs, *truth.damaged)
         final = truth.final_leaders()
         leaders = {topic_partition: final.get(topic_partition) for topic_partition in known}
@@ -147,7 +79,7 @@ def _missing(name: str, truth: Truth) -> list[str]:
             if leader is None and any(truth.logs.get(topic_partition, {}).values())
         ]
         return damaged + leaderless
-    if name in READS_STATES and truth.states_missing:
+    if anomaly.reads == "states" and truth.states_missing:
         return [truth.states_missing]
     return []
 

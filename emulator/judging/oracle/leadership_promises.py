@@ -6,11 +6,14 @@ from math import inf
 from typing import Any
 
 from emulator.judging.oracle.controller_terms import overlapping
+from emulator.judging.oracle.oracle_check import batches_in_logs, committed_states, oracle_check, replicas_with_role
 from emulator.judging.oracle.truth import NO_PARTITION, Batch, Office, State, Truth, Violation
 from protocol.ids import TopicPartition
 
 
+@oracle_check("dual-leader", "replicas with a role", replicas_with_role)
 def dual_leader(truth: Truth) -> Iterator[Violation]:
+    """One leader that appends records while one of a later epoch leads elsewhere."""
     for stale, newer, from_ms, to_ms in _overlaps(truth.leaders):
         times = stale.appended_ms
         appended = bisect_right(times, inf if to_ms is None else to_ms) - bisect_left(times, from_ms)
@@ -22,7 +25,14 @@ def dual_leader(truth: Truth) -> Iterator[Violation]:
             yield Violation(stale.topic_partition or NO_PARTITION, -1, text, _window(stale, newer, from_ms, to_ms))
 
 
+@oracle_check(
+    "dual-controller", "terms as controller", lambda truth: len(truth.controllers) or truth.roles_seen, reads="states"
+)
 def dual_controller(truth: Truth) -> Iterator[Violation]:
+    """One controller epoch that decided states after a later one was committed.
+
+    Also one controller epoch that several nodes had.
+    """
     names = {office.epoch: office.node for office in reversed(truth.controllers)}
     for epoch, states in sorted(_written_late(truth.states).items()):
         text = (
@@ -39,7 +49,13 @@ def dual_controller(truth: Truth) -> Iterator[Violation]:
             yield Violation(NO_PARTITION, -1, text, {"controller_epoch": epoch, "nodes": sorted(held)})
 
 
+@oracle_check(
+    "high-watermark-regression",
+    "batches in the logs and reads",
+    lambda truth: batches_in_logs(truth) + len(truth.reads),
+)
 def high_watermark_regression(truth: Truth) -> Iterator[Violation]:
+    """One decrease of a leader's high watermark in one epoch; one offset read with two contents."""
     for back in truth.watermarks_back:
         text = f"{back.node}, leader of epoch {back.epoch}, moved its high watermark back from {back.was} to {back.now}"
         yield Violation(back.topic_partition, back.now, text, {"node": back.node, "was": back.was, "now": back.now})
@@ -54,7 +70,9 @@ def high_watermark_regression(truth: Truth) -> Iterator[Violation]:
             yield Violation(topic_partition, offset, text, {"epochs": epochs})
 
 
+@oracle_check("high-watermark-above-log-end", "replicas with a role", replicas_with_role)
 def high_watermark_above_log_end(truth: Truth) -> Iterator[Violation]:
+    """One incarnation of a broker with a high watermark above the largest end of the log."""
     for reached in truth.reached:
         node, incarnation = reached.node, reached.incarnation
         high_watermark, log_end = reached.high_watermark, reached.log_end
@@ -67,7 +85,12 @@ def high_watermark_above_log_end(truth: Truth) -> Iterator[Violation]:
             yield Violation(reached.topic_partition, log_end, text, details)
 
 
+@oracle_check("leader-epoch-monotonicity", "replicas with a role", replicas_with_role, reads="all logs")
 def leader_epoch_monotonicity(truth: Truth) -> Iterator[Violation]:
+    """One decrease of a replica's epoch.
+
+    Also one epoch that begins in a log before an older one ends, and one epoch with two leaders.
+    """
     for back in truth.epochs_back:
         text = f"{back.node} went back from leader epoch {back.was} to {back.now}"
         yield Violation(back.topic_partition, -1, text, {"node": back.node, "was": back.was, "now": back.now})
@@ -85,7 +108,13 @@ def leader_epoch_monotonicity(truth: Truth) -> Iterator[Violation]:
             yield Violation(topic_partition, -1, text, {"leader_epoch": epoch, "nodes": sorted(nodes)})
 
 
+@oracle_check("partition-state", "committed states of partitions", committed_states, reads="states")
 def partition_state(truth: Truth) -> Iterator[Violation]:
+    """One committed state of a partition and rule that it breaks.
+
+    Its leader epoch or controller epoch is older than the state's before, it has another leader in the same leader
+    epoch, its leader is not in its in-sync replicas.
+    """
     before: dict[TopicPartition, State] = {}
     for state in truth.states:
         last = None if state.created else before.get(state.topic_partition)

@@ -3,10 +3,12 @@
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
+from emulator.judging.oracle.oracle_check import oracle_check
 from emulator.judging.oracle.truth import NO_PARTITION, Peace, State, Truth, Violation, Waited
 
 Bound = Callable[[Peace], float]
 QUIESCENT = "with all faults healed and all nodes alive"
+IN_PEACE = "partitions in a long enough quiescent period"
 LATE_MS = 1_000
 """Maximum lateness of a client's own timer."""
 
@@ -25,14 +27,32 @@ def request_bound_ms(peace: Peace) -> float:
     return isr_bound_ms(peace) + peace.lag_ms
 
 
+def requests_judged(truth: Truth) -> int:
+    """Count of requests to judge; 0 without a long enough quiescent period."""
+    return sum(1 for _ in _waited_for(truth))
+
+
+def _waited_for(truth: Truth) -> Iterator[Waited]:
+    """Requests in flight during a long enough quiescent period."""
+    peace = truth.peace
+    if peace is not None and peace.end_ms - peace.since_ms > request_bound_ms(peace):
+        for one in truth.waited:
+            if one.ended_ms is None or one.ended_ms > peace.since_ms:
+                yield one
+
+
+@oracle_check("no-leader", IN_PEACE, lambda truth: judged(truth, leader_bound_ms), reads="states")
 def no_leader(truth: Truth) -> Iterator[Violation]:
+    """One committed state without a leader that lasts too long in a quiescent period."""
     for state, from_ms, lasted_ms in lasting(truth, leader_bound_ms):
         if state.leader < 0:
             text = f"no leader for {lasted_ms:.0f} ms from {from_ms:.0f} ms on, {QUIESCENT}"
             yield Violation(state.topic_partition, -1, text, {"from_ms": from_ms, "lasted_ms": lasted_ms})
 
 
+@oracle_check("under-replicated", IN_PEACE, lambda truth: judged(truth, isr_bound_ms), reads="states")
 def under_replicated(truth: Truth) -> Iterator[Violation]:
+    """One committed state with fewer in-sync replicas than assigned that lasts too long."""
     for state, from_ms, lasted_ms in lasting(truth, isr_bound_ms, truth.assigned_ms):
         replicas = truth.assignments.get(state.topic_partition, ())
         if len(state.isr) < len(replicas):
@@ -41,7 +61,9 @@ def under_replicated(truth: Truth) -> Iterator[Violation]:
             yield Violation(state.topic_partition, -1, text, {"from_ms": from_ms, "lasted_ms": lasted_ms})
 
 
+@oracle_check("unanswered-request", "requests in a long enough quiescent period", requests_judged)
 def unanswered_request(truth: Truth) -> Iterator[Violation]:
+    """One attempt of a client without a response for too long in a quiescent period."""
     if truth.peace is None:
         return
     peace, least_ms = truth.peace, request_bound_ms(truth.peace)
@@ -55,20 +77,6 @@ def unanswered_request(truth: Truth) -> Iterator[Violation]:
             )
             details = {"operation": one.operation, "attempt": one.attempt, "client": one.client, "broker": one.broker}
             yield Violation(NO_PARTITION, -1, text, {**details, "from_ms": from_ms, "lasted_ms": lasted_ms})
-
-
-def requests_judged(truth: Truth) -> int:
-    """Count of requests to judge; 0 without a long enough quiescent period."""
-    return sum(1 for _ in _waited_for(truth))
-
-
-def _waited_for(truth: Truth) -> Iterator[Waited]:
-    """Requests in flight during a long enough quiescent period."""
-    peace = truth.peace
-    if peace is not None and peace.end_ms - peace.since_ms > request_bound_ms(peace):
-        for one in truth.waited:
-            if one.ended_ms is None or one.ended_ms > peace.since_ms:
-                yield one
 
 
 def judged(truth: Truth, bound: Bound) -> int:

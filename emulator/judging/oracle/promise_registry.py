@@ -10,6 +10,7 @@ from math import inf
 from emulator.judging.oracle.batch_index import BatchIndex, Span
 from emulator.judging.oracle.final_logs import FinalLogs
 from emulator.judging.oracle.liveness import isr_bound_ms, lasting
+from emulator.judging.oracle.oracle_check import oracle_check, records_acknowledged_by_all
 from emulator.judging.oracle.truth import Belief, Office, Truth, Violation, Write
 from emulator.topology import identifier_named
 from protocol.ids import TopicPartition
@@ -104,7 +105,9 @@ def _life_of(write: Write) -> str:
     return write.operation.rpartition(":")[0]
 
 
+@oracle_check("acknowledged-below-min-insync", "records acknowledged with acks=all", records_acknowledged_by_all)
 def acknowledged_below_min_insync(truth: Truth) -> Iterator[Violation]:
+    """One record acknowledged with acks=all by a leader with too few in-sync replicas."""
     beliefs_of: dict[tuple[TopicPartition, str], list[Belief]] = {}
     for belief in truth.beliefs:
         beliefs_of.setdefault((belief.topic_partition, belief.node), []).append(belief)
@@ -152,7 +155,19 @@ def _acknowledged_in(
             yield number, begun[fits][1]
 
 
+def promised(truth: Truth) -> int:
+    """Count of records whose copies the check counts."""
+    return sum(1 for _ in _promised(truth))
+
+
+@oracle_check(
+    "too-few-copies",
+    "records acknowledged with acks=all before a long enough quiescent period",
+    promised,
+    reads="all logs",
+)
 def too_few_copies(truth: Truth) -> Iterator[Violation]:
+    """One record acknowledged with acks=all that fewer replicas hold than must."""
     final = FinalLogs(truth)
     copies: dict[TopicPartition, dict[str, BatchIndex]] = {}
     for write, least in _promised(truth):
@@ -172,11 +187,6 @@ def too_few_copies(truth: Truth) -> Iterator[Violation]:
             )
             details = {"operation": write.operation, "copies": len(held), "min_insync_replicas": least}
             yield Violation(place, write.offset, text, details)
-
-
-def promised(truth: Truth) -> int:
-    """Count of records whose copies the check counts."""
-    return sum(1 for _ in _promised(truth))
 
 
 def _promised(truth: Truth) -> Iterator[tuple[Write, int]]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from emulator.judging.oracle.batch_index import BatchIndex, Span
 from emulator.judging.oracle.final_logs import FinalLogs
 from emulator.judging.oracle.log_extent import plain_topic
+from emulator.judging.oracle.oracle_check import batches_read, oracle_check
 from emulator.judging.oracle.truth import Given, Truth, Violation
 from emulator.machines.client.client_state import Read
 from protocol.ids import TopicPartition
@@ -13,7 +14,9 @@ Batches = dict[tuple[TopicPartition, int, int], list[Given]]
 """{(topic_partition, base offset, digest): its reads}"""
 
 
+@oracle_check("read-then-lost", "batches read", batches_read, reads="final leaders' logs")
 def read_then_lost(truth: Truth) -> Iterator[Violation]:
+    """One batch that was read and that the final leader does not hold where it was read."""
     final = FinalLogs(truth)
     for (topic_partition, offset, digest), times in sorted(_distinct(truth).items()):
         if topic_partition[0] in truth.gone:
@@ -22,7 +25,9 @@ def read_then_lost(truth: Truth) -> Iterator[Violation]:
             yield _violation(topic_partition, offset, times, "the final leader does not have")
 
 
+@oracle_check("phantom-read", "batches read", batches_read)
 def phantom_read(truth: Truth) -> Iterator[Violation]:
+    """One batch that was read and that no replica ever held."""
     spans: dict[TopicPartition, list[Span]] = {}
     for (topic, partition), batches in truth.appended.items():
         of_partition = spans.setdefault((plain_topic(topic), partition), [])
@@ -34,7 +39,9 @@ def phantom_read(truth: Truth) -> Iterator[Violation]:
             yield _violation(topic_partition, offset, times, "no replica ever had")
 
 
+@oracle_check("read-above-high-watermark", "batches read", batches_read)
 def read_above_high_watermark(truth: Truth) -> Iterator[Violation]:
+    """One batch of a response that ends at or above the response's high watermark."""
     for given in truth.reads:
         read = given.read
         if read.last_offset >= read.high_watermark:
@@ -46,26 +53,34 @@ def read_above_high_watermark(truth: Truth) -> Iterator[Violation]:
             yield Violation(given.topic_partition, read.base_offset, text, details)
 
 
+@oracle_check("read-gap", "batches read", batches_read)
 def read_gap(truth: Truth) -> Iterator[Violation]:
+    """One batch that does not begin right behind the batch that its reader got before."""
     for given, last in _leaps(truth):
         if _alike(given.read, last):
             text = f"{given.operation} was given offset {given.read.base_offset} right behind {last.last_offset}"
             yield _leap(given, last, text)
 
 
+@oracle_check("non-monotonic-read", "batches read", batches_read)
 def non_monotonic_read(truth: Truth) -> Iterator[Violation]:
+    """One batch that begins at or before the last offset that another leader returned."""
     for given, last in _leaps(truth):
         if not _alike(given.read, last) and given.read.base_offset <= last.last_offset:
             yield _leap(given, last, f"{_by_whom(given)}, after {last.last_offset} {_of_whom(last)}")
 
 
+@oracle_check("skipped-read", "batches read", batches_read)
 def skipped_read(truth: Truth) -> Iterator[Violation]:
+    """One batch that begins behind the next offset of the batch that another leader returned."""
     for given, last in _leaps(truth):
         if not _alike(given.read, last) and given.read.base_offset > last.last_offset + 1:
             yield _leap(given, last, f"{_by_whom(given)}, right behind {last.last_offset} {_of_whom(last)}")
 
 
+@oracle_check("inconsistent-offsets", "batches read", batches_read)
 def inconsistent_offsets(truth: Truth) -> Iterator[Violation]:
+    """One batch that begins within another that was read."""
     for topic_partition, contents in sorted(_contents(truth).items()):
         furthest: tuple[int, int, int] | None = None
         for (base, digest), (last, epoch) in sorted(contents.items()):

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from emulator.judging.oracle.final_logs import FinalLogs
 from emulator.judging.oracle.liveness import isr_bound_ms
+from emulator.judging.oracle.oracle_check import acknowledged_records, batches_in_logs, oracle_check
 from emulator.judging.oracle.promise_registry import Allowances
 from emulator.judging.oracle.truth import Truth, Violation, Write
 from emulator.topology import identifier_named
@@ -12,7 +13,9 @@ from protocol.numbers import number_in
 from protocol.records.offset_commits import OFFSETS_TOPIC
 
 
+@oracle_check("lost-acknowledged", "acknowledged records", acknowledged_records, reads="final leaders' logs")
 def lost_acknowledged(truth: Truth) -> Iterator[Violation]:
+    """One acknowledged record that the final leader does not hold at its offset."""
     final, allowances = FinalLogs(truth), Allowances(truth)
     for write in truth.writes:
         if write.outcome != "ok" or write.topic_partition[0] in truth.gone:
@@ -32,7 +35,9 @@ def lost_acknowledged(truth: Truth) -> Iterator[Violation]:
             yield Violation(write.topic_partition, write.offset, text, details)
 
 
+@oracle_check("duplicate", "batches in the logs", batches_in_logs, reads="final leaders' logs")
 def duplicate(truth: Truth) -> Iterator[Violation]:
+    """One batch that the final leader's log has more often than it was produced."""
     produces: dict[tuple[TopicPartition, int], list[Write]] = {}
     for write in (*truth.writes, *truth.left_open):
         if write.outcome == "failed":
@@ -62,7 +67,9 @@ def duplicate(truth: Truth) -> Iterator[Violation]:
                 yield Violation(topic_partition, last, text, details)
 
 
+@oracle_check("reordered", "acknowledged records", acknowledged_records, reads="final leaders' logs")
 def reordered(truth: Truth) -> Iterator[Violation]:
+    """One acknowledged record below one that the same client requested earlier."""
     final = FinalLogs(truth)
     highest: dict[tuple[str, TopicPartition], Write] = {}
     for (node, _, _), write in sorted(
@@ -85,7 +92,9 @@ def reordered(truth: Truth) -> Iterator[Violation]:
             highest[node, topic_partition] = write
 
 
+@oracle_check("replica-divergence", "batches in the logs", batches_in_logs, reads="all logs")
 def replica_divergence(truth: Truth) -> Iterator[Violation]:
+    """One offset at which batches of two running replicas in the ISR begin and differ."""
     peace = truth.peace
     caught_up = peace is not None and peace.end_ms - peace.since_ms > isr_bound_ms(peace)
     members: dict[TopicPartition, tuple[int, ...] | None] = {
@@ -118,7 +127,9 @@ def _counts(node: str, members: tuple[int, ...] | None) -> bool:
     return members is None or identifier_named(node) in members
 
 
+@oracle_check("log-matching", "batches in the logs", batches_in_logs)
 def log_matching(truth: Truth) -> Iterator[Violation]:
+    """One offset of one leader epoch at which different batches were ever appended."""
     for topic_partition, batches in truth.appended.items():
         contents: dict[tuple[int, int], list[int]] = {}
         for epoch, first, _, digest in batches:

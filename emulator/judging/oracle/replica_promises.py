@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
+from emulator.judging.oracle.oracle_check import batches_in_logs, committed_states, oracle_check
 from emulator.judging.oracle.truth import State, Truth, Violation
 from protocol.ids import TopicPartition
 
@@ -10,7 +11,12 @@ ENTRIES_MAX = 20
 """Maximum of a leader epoch cache's entries in a violation's text."""
 
 
+@oracle_check("fenced-leader-change", "committed states of partitions", committed_states, reads="states")
 def fenced_leader_change(truth: Truth) -> Iterator[Violation]:
+    """One version of a partition's state that a leader takes for its own change of the ISR.
+
+    A later leader epoch was committed by then.
+    """
     reached = _highest_epochs(truth.states)
     for change in truth.isr_changes:
         versions = reached.get(change.topic_partition, {})
@@ -24,7 +30,9 @@ def fenced_leader_change(truth: Truth) -> Iterator[Violation]:
             yield Violation(change.topic_partition, -1, text, details)
 
 
+@oracle_check("committed-truncated", "batches in the logs", batches_in_logs)
 def committed_truncated(truth: Truth) -> Iterator[Violation]:
+    """One truncation of a replica's log below a high watermark that the replica had reached."""
     for cut in truth.cuts:
         text = (
             f"{cut.node} cut its log from {cut.log_end} to {cut.to}, "
@@ -33,7 +41,12 @@ def committed_truncated(truth: Truth) -> Iterator[Violation]:
         yield Violation(cut.topic_partition, cut.to, text, {"node": cut.node, "high_watermark": cut.high_watermark})
 
 
+@oracle_check("epoch-cache", "batches in the logs", batches_in_logs, reads="all logs")
 def epoch_cache(truth: Truth) -> Iterator[Violation]:
+    """One entry of a leader epoch cache that begins above a log's end, in one incarnation.
+
+    Also one epoch of a final log that its cache does not have where it begins.
+    """
     for one in truth.outlived:
         text = (
             f"{one.node}, in its life {one.incarnation}, still had leader epoch {one.epoch} begin at offset "
@@ -62,7 +75,9 @@ def _entries_text(cache: Mapping[int, int]) -> str:
     return f"{some or 'nothing'}{more}"
 
 
+@oracle_check("checkpoint-ahead", "logs found at starts", lambda truth: truth.logs_found)
 def checkpoint_ahead(truth: Truth) -> Iterator[Violation]:
+    """One replica whose log, at one start, ended below its checkpointed high watermark."""
     for ahead in truth.ahead:
         text = (
             f"{ahead.node}, at the start of its life {ahead.incarnation}, had {ahead.checkpointed} as checkpointed "

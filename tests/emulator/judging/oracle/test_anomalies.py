@@ -5,12 +5,7 @@ import pytest
 from emulator.judging.oracle.anomalies import ANOMALIES
 from emulator.judging.oracle.judge import judge_truth
 from emulator.judging.oracle.truth import Office, StepBack, Truth
-from emulator.scenario.scenario_model import CHECKS
 from tests.emulator.judging.oracle.truths import PLACE, batches, controls, found, given, healthy, leads, write
-
-
-def test_the_checks_are_those_that_scenarios_can_name() -> None:
-    assert tuple(ANOMALIES) == CHECKS
 
 
 def test_a_healthy_run_holds_every_check() -> None:

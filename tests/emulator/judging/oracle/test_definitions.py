@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.judging.oracle import controller_terms, promise_registry, read_promises
-from emulator.judging.oracle import unseen as quick
+from emulator.judging.oracle import unseen_records as quick
 from emulator.judging.oracle.batch_index import BatchIndex
 from emulator.judging.oracle.committed_records import Committed
 from emulator.judging.oracle.final_logs import FinalLogs

@@ -12,6 +12,7 @@ from operator import itemgetter
 from typing import TypeVar
 
 from emulator.judging.oracle.final_logs import FinalLogs
+from emulator.judging.oracle.oracle_check import batches_read, oracle_check
 from emulator.judging.oracle.truth import Given, Truth, Violation, Write
 from emulator.machines.client.client_state import Read
 from protocol.ids import TopicPartition
@@ -21,7 +22,9 @@ NONE = 1 << 62
 """In place of a name's rank."""
 
 
+@oracle_check("unseen", "batches read", batches_read, reads="final leaders' logs")
 def unseen(truth: Truth) -> Iterator[Violation]:
+    """One acknowledged record of the final leader that a consumer's reads skipped."""
     final = FinalLogs(truth)
     given_of: dict[TopicPartition, list[Given]] = {}
     for given in truth.reads:
