@@ -35,7 +35,7 @@ FROM (
 )
 """
 
-ACKNOWLEDGED_BELOW_MIN_INSYNC = Check(
+CHECK = Check(
     name="acknowledged-below-min-insync",
     title="acks=all waits for min.insync.replicas",
     definition=__doc__,

@@ -16,7 +16,7 @@ SELECT run, topic, partition, log_end AS offset,
 FROM rest WHERE event = 'log_loaded' AND checkpointed > log_end
 """
 
-CHECKPOINT_AHEAD = Check(
+CHECK = Check(
     name="checkpoint-ahead",
     title="No checkpoint is ahead of its log",
     definition=__doc__,

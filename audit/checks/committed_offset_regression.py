@@ -41,7 +41,7 @@ FROM fell LEFT ANTI JOIN commits AS c
   AND (c.outcome IS NULL OR c.outcome = 'unknown' OR (c.outcome = 'ok' AND c.ended_ms > fell.last.begun_ms))
 """
 
-COMMITTED_OFFSET_REGRESSION = Check(
+CHECK = Check(
     name="committed-offset-regression",
     title="What a group has committed stays committed",
     definition=__doc__,

@@ -73,7 +73,7 @@ FROM (
 )
 """
 
-COMMITTED_TRUNCATED = Check(
+CHECK = Check(
     name="committed-truncated",
     title="Committed records are not truncated",
     definition=__doc__,

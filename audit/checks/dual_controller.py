@@ -54,7 +54,7 @@ FROM (
 WHERE size(nodes) > 1
 """
 
-DUAL_CONTROLLER = Check(
+CHECK = Check(
     name="dual-controller",
     title="One controller at a time",
     definition=__doc__,

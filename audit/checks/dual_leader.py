@@ -47,7 +47,7 @@ FROM (
 )
 """
 
-DUAL_LEADER = Check(
+CHECK = Check(
     name="dual-leader",
     title="One leader at a time",
     definition=__doc__,

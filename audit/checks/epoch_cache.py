@@ -64,7 +64,7 @@ FROM log_ranges LEFT ANTI JOIN (SELECT * FROM rest WHERE {_TELL}) USING (run, no
 WHERE leader_epoch >= 0 GROUP BY run, node, topic, partition
 """
 
-EPOCH_CACHE = Check(
+CHECK = Check(
     name="epoch-cache",
     title="Leader epochs are those of the log",
     definition=__doc__,

@@ -41,7 +41,7 @@ JOIN (
 WHERE reached > changes.leader_epoch
 """
 
-FENCED_LEADER_CHANGE = Check(
+CHECK = Check(
     name="fenced-leader-change",
     title="A fenced leader changes no ISR",
     definition=__doc__,

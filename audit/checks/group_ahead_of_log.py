@@ -35,7 +35,7 @@ LEFT JOIN (
 WHERE committed > log_end AND NOT (foreign AND committed > coalesce(reached, 0L))
 """
 
-GROUP_AHEAD_OF_LOG = Check(
+CHECK = Check(
     name="group-ahead-of-log",
     title="A group commits existing offsets",
     definition=__doc__,

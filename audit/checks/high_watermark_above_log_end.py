@@ -32,7 +32,7 @@ FROM (
 WHERE high_watermark > reached
 """
 
-HIGH_WATERMARK_ABOVE_LOG_END = Check(
+CHECK = Check(
     name="high-watermark-above-log-end",
     title="No high watermark is above its log's end",
     definition=__doc__,

@@ -39,7 +39,7 @@ FROM (
 WHERE lowest != highest
 """
 
-HIGH_WATERMARK_REGRESSION = Check(
+CHECK = Check(
     name="high-watermark-regression",
     title="Readable records stay readable",
     definition=__doc__,

@@ -27,7 +27,7 @@ FROM (
 WHERE before.last_offset >= base_offset AND before.digest != digest
 """
 
-INCONSISTENT_OFFSETS = Check(
+CHECK = Check(
     name="inconsistent-offsets",
     title="One offset is one record",
     definition=__doc__,

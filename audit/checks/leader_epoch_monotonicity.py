@@ -51,7 +51,7 @@ FROM (
 WHERE size(nodes) > 1
 """
 
-LEADER_EPOCH_MONOTONICITY = Check(
+CHECK = Check(
     name="leader-epoch-monotonicity",
     title="Leader epochs only rise",
     definition=__doc__,

@@ -26,7 +26,7 @@ FROM (
 WHERE lowest != highest
 """
 
-LOG_MATCHING = Check(
+CHECK = Check(
     name="log-matching",
     title="An epoch writes an offset once",
     definition=__doc__,

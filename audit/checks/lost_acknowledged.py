@@ -87,7 +87,7 @@ LEFT JOIN reused_sequences AS reused
   ON found.run = reused.run AND found.operation = reused.operation AND found.record = reused.record
 """
 
-LOST_ACKNOWLEDGED = Check(
+CHECK = Check(
     name="lost-acknowledged",
     title="Acknowledged records are kept",
     definition=__doc__,

@@ -22,7 +22,7 @@ FROM lasting WHERE leader < 0 AND lasted_ms > {BOUND}
 
 COUNTED = f"SELECT DISTINCT run, topic, partition FROM lasting WHERE peace_ms > {BOUND}"
 
-NO_LEADER = Check(
+CHECK = Check(
     name="no-leader",
     title="A leader is elected again",
     definition=__doc__,

@@ -16,7 +16,7 @@ SELECT run, topic, partition, base_offset AS offset,
 FROM leaps WHERE base_offset <= before AND NOT (broker = giver AND leader_epoch = epoch)
 """
 
-NON_MONOTONIC_READ = Check(
+CHECK = Check(
     name="non-monotonic-read",
     title="Reading goes forward",
     definition=__doc__,

@@ -25,7 +25,7 @@ LEFT ANTI JOIN (SELECT * FROM rest WHERE event = 'log_start_moved' AND reason = 
 WHERE i.offset != lost.offset
 """
 
-OFFSET_OUT_OF_RANGE = Check(
+CHECK = Check(
     name="offset-out-of-range",
     title="A consumer's position exists",
     definition=__doc__,

@@ -31,7 +31,7 @@ FROM (SELECT *, {_RULES} AS (breaks, why) FROM states)
 WHERE breaks
 """
 
-PARTITION_STATE = Check(
+CHECK = Check(
     name="partition-state",
     title="A superseded writer writes no state",
     definition=__doc__,

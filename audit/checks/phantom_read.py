@@ -25,7 +25,7 @@ LEFT ANTI JOIN (
   AND r.digest = a.digest AND r.base_offset BETWEEN a.base_offset AND a.last_offset
 """
 
-PHANTOM_READ = Check(
+CHECK = Check(
     name="phantom-read",
     title="Read records were written",
     definition=__doc__,

@@ -14,7 +14,7 @@ SELECT run, topic, partition, base_offset AS offset,
 FROM reads WHERE last_offset >= high_watermark
 """
 
-READ_ABOVE_HIGH_WATERMARK = Check(
+CHECK = Check(
     name="read-above-high-watermark",
     title="Only committed records are read",
     definition=__doc__,

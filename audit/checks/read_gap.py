@@ -16,7 +16,7 @@ SELECT run, topic, partition, base_offset AS offset,
 FROM leaps WHERE broker = giver AND leader_epoch = epoch
 """
 
-READ_GAP = Check(
+CHECK = Check(
     name="read-gap",
     title="Reading skips no record",
     definition=__doc__,

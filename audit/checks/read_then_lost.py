@@ -18,7 +18,7 @@ SELECT r.run, r.topic, r.partition, r.base_offset AS offset,
 FROM lost_reads AS r
 """
 
-READ_THEN_LOST = Check(
+CHECK = Check(
     name="read-then-lost",
     title="Read records are kept",
     definition=__doc__,

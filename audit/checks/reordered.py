@@ -70,7 +70,7 @@ FROM (
   )
 """
 
-REORDERED = Check(
+CHECK = Check(
     name="reordered",
     title="A producer's records keep their order",
     definition=__doc__,

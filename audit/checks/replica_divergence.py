@@ -70,7 +70,7 @@ FROM (
 WHERE lowest != highest
 """
 
-REPLICA_DIVERGENCE = Check(
+CHECK = Check(
     name="replica-divergence",
     title="Replicas agree",
     definition=__doc__,

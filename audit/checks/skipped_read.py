@@ -17,7 +17,7 @@ SELECT run, topic, partition, base_offset AS offset,
 FROM leaps WHERE base_offset > before + 1 AND NOT (broker = giver AND leader_epoch = epoch)
 """
 
-SKIPPED_READ = Check(
+CHECK = Check(
     name="skipped-read",
     title="A change of leader skips no record",
     definition=__doc__,

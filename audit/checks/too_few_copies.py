@@ -44,7 +44,7 @@ LEFT ANTI JOIN deleted
   AND held.digest = deleted.digest AND (held.offset < 0 OR held.offset BETWEEN base_offset AND last_offset)
 """
 
-TOO_FEW_COPIES = Check(
+CHECK = Check(
     name="too-few-copies",
     title="Records with acks=all have their promised copies",
     definition=__doc__,

@@ -23,7 +23,7 @@ SELECT run, '' AS topic, -1L AS partition, -1L AS offset,
 FROM waiting WHERE lasted_ms > bound_ms
 """
 
-UNANSWERED_REQUEST = Check(
+CHECK = Check(
     name="unanswered-request",
     title="Every request gets a response",
     definition=__doc__,

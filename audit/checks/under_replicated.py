@@ -28,7 +28,7 @@ WHERE size(isr) < size(replicas) AND assigned_for_ms > {BOUND}
 
 COUNTED = f"SELECT DISTINCT run, topic, partition FROM lasting WHERE peace_ms > {BOUND}"
 
-UNDER_REPLICATED = Check(
+CHECK = Check(
     name="under-replicated",
     title="All replicas are in sync again",
     definition=__doc__,

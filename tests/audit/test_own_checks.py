@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).parents[2]
-POINT = EntryPoint("dual", "audit.checks.dual_leader:DUAL_LEADER", GROUP)
+POINT = EntryPoint("dual", "audit.checks.dual_leader:CHECK", GROUP)
 
 
 @pytest.fixture

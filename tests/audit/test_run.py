@@ -327,12 +327,6 @@ def test_an_unknown_check_is_answered_with_the_nearest() -> None:
         check_named("dual-leaders")
 
 
-def test_the_registry_names_the_checks_as_scenarios_do() -> None:
-    from emulator.scenario.scenario_model import CHECKS as NAMES
-
-    assert tuple(CHECKS) == NAMES
-
-
 # --- with Spark ---
 
 

@@ -59,7 +59,7 @@ FROM (
 WHERE records > produced
 """
 
-DUPLICATES = Check(
+CHECK = Check(
     name="duplicate",
     title="Every record is stored once",
     definition=__doc__,

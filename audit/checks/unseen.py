@@ -44,7 +44,7 @@ LEFT ANTI JOIN doubtful_turns AS given
 GROUP BY run, topic, partition, operation, record, offset
 """
 
-UNSEEN = Check(
+CHECK = Check(
     name="unseen",
     title="A consumer that reads on has read all records before",
     definition=__doc__,
