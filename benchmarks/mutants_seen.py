@@ -26,6 +26,7 @@ from emulator.machines.broker.replica_transitions import Change, ReplicaTransiti
 from emulator.machines.client.consumer_position import Position
 from emulator.machines.client.coordinator_offsets import CoordinatorOffsets
 from emulator.machines.client.offset_store import Committed
+from protocol.errors import ErrorCode
 from protocol.ids import BrokerId, LeaderEpoch, Offset
 from protocol.machine import Now
 from protocol.messages.replication_messages import FetchedPartition, ProducePartition
@@ -128,6 +129,18 @@ def _ignores_isr_size() -> Patches:
         return alone(partition, lambda: outcome(partition, required))
 
     return [(Appends, "_append", appended), (delayed_produce, "_outcome", waited)]
+
+
+def _stores_what_it_refuses() -> Patches:
+    append = Appends._append
+
+    def appended(self: Appends, requested: ProducePartition, acks: int) -> Any:
+        result, required = append(self, requested, acks)
+        if result.error == ErrorCode.NOT_ENOUGH_REPLICAS:
+            append(self, requested, 1)
+        return result, required
+
+    return [(Appends, "_append", appended)]
 
 
 # --- high watermarks ---
@@ -283,6 +296,11 @@ SEEN: dict[str, Seen] = {
     "min-insync-means-nothing": Seen(
         "acknowledged-below-min-insync",
         _mutant("a leader acknowledges acks=all whatever the ISR", _ignores_isr_size, "min-insync"),
+        "min-insync", "2.8",
+    ),
+    "stores-what-it-refuses": Seen(
+        "failed-but-stored",
+        _mutant("a leader stores records that it refuses", _stores_what_it_refuses, "min-insync"),
         "min-insync", "2.8",
     ),
     "commits-one-more": Seen(

@@ -67,6 +67,7 @@ CHECKS: Final[dict[str, CheckRecord]] = {
             advice=AdviceWords(promise="order is kept", heading="order", verb="break the order"),
             column="reordered",
         ),
+        CheckRecord(name="failed-but-stored", settings=("writes", "records"), despite=("cuts",)),
         CheckRecord(name="acknowledged-below-min-insync", despite=("crashes",)),
         CheckRecord(
             name="read-then-lost",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from protocol import events as e
 from tests.audit.conftest import Audit
-from tests.audit.trace import Trace, healthy
+from tests.audit.trace import Trace, digest_of, healthy
 
 pytestmark = pytest.mark.spark
 TOGETHER = True
@@ -331,3 +332,24 @@ def test_a_line_that_is_missed_leaves_what_held_without_it_unknown(
     _given(_given(trace, operation, "abc", at=0, epoch=0), operation, "de", at=3, epoch=1)
     checks = audit(trace.leader(1, epoch=2, followers=(0, 2))).checks
     assert {name: checks[name].verdict for name in names} == dict.fromkeys(names, "unknown")
+
+
+# --- failed-but-stored ---
+
+
+def test_a_record_that_failed_for_certain_and_is_in_the_log(audit: Audit) -> None:
+    trace = healthy().append(0, "d", at=3, epoch=0, as_leader=True).ended("d", at=-1, outcome="failed", error=19)
+    check = audit(trace).checks["failed-but-stored"]
+    assert [(one["partition"], one["operation"]) for one in check.evidence] == [("t-0", "client-0.1:5")]
+
+
+@pytest.mark.parametrize("other", ["none", "unknown", "open", "ok"])
+def test_failed_records_that_are_not_stored_or_that_another_operation_accounts_for(audit: Audit, other: str) -> None:
+    trace = healthy().ended("d", at=-1, outcome="failed", error=19)
+    if other != "none":
+        trace.append(0, "d", at=3, epoch=0, as_leader=True)
+    if other == "open":
+        trace.emit("client-0", e.AttemptSent("client-0.1:99", 1, 0, digest_of("d")))
+    elif other != "none":
+        trace.ended("d", at=3 if other == "ok" else -1, outcome=other)
+    assert audit(trace).checks["failed-but-stored"].verdict == "held"

@@ -92,6 +92,24 @@ def reordered(truth: Truth) -> Iterator[Violation]:
             highest[node, topic_partition] = write
 
 
+@oracle_check("failed-but-stored", "batches in the logs", batches_in_logs, reads="final leaders' logs")
+def failed_but_stored(truth: Truth) -> Iterator[Violation]:
+    """One produce that failed for certain and whose batch the final leader holds."""
+    final = FinalLogs(truth)
+    others = {
+        (write.topic_partition, write.digest)
+        for write in (*truth.writes, *truth.left_open)
+        if write.outcome != "failed"
+    }
+    for write in truth.writes:
+        place = write.topic_partition
+        if write.outcome != "failed" or place[0] in truth.gone or (place, write.digest) in others:
+            continue
+        if final.holds(place, write.digest, -1):
+            text = f"{write.operation} failed for certain, and the final leader has its batch"
+            yield Violation(place, -1, text, {"operation": write.operation, "digest": write.digest})
+
+
 @oracle_check("replica-divergence", "batches in the logs", batches_in_logs, reads="all logs")
 def replica_divergence(truth: Truth) -> Iterator[Violation]:
     """One offset at which batches of two running replicas in the ISR begin and differ."""

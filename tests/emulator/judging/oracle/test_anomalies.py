@@ -21,6 +21,7 @@ def test_a_verdict_says_how_much_was_looked_at() -> None:
         "lost-acknowledged": (3, "acknowledged records"),
         "duplicate": (9, "batches in the logs"),
         "reordered": (3, "acknowledged records"),
+        "failed-but-stored": (9, "batches in the logs"),
         "acknowledged-below-min-insync": (3, "records acknowledged with acks=all"),
         "read-then-lost": (3, "batches read"),
         "phantom-read": (3, "batches read"),
@@ -104,7 +105,7 @@ def test_a_log_that_cannot_be_read_leaves_its_checks_unknown() -> None:
     judged = judge_truth(truth)
     unknown = {name for name, check in judged.items() if check["verdict"] == "unknown"}
     assert unknown == {
-        *("lost-acknowledged", "duplicate", "reordered", "read-then-lost"),
+        *("lost-acknowledged", "duplicate", "reordered", "failed-but-stored", "read-then-lost"),
         *("replica-divergence", "leader-epoch-monotonicity", "epoch-cache", "unseen", "group-ahead-of-log"),
         "too-few-copies",
     }

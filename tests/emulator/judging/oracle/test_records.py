@@ -11,6 +11,31 @@ from emulator.judging.oracle.record_promises import duplicate
 from emulator.judging.oracle.truth import State, Truth
 from tests.emulator.judging.oracle.truths import PLACE, batches, digest, found, healthy, write
 
+# --- failed-but-stored ---
+
+
+def test_a_record_that_failed_for_certain_and_is_in_the_log() -> None:
+    truth = healthy()
+    truth.writes[2] = write("c", -1, outcome="failed")
+    assert found("failed-but-stored", truth) == ["observer.1:c failed for certain, and the final leader has its batch"]
+
+
+@pytest.mark.parametrize("outcome", ["unknown", "ok", ""])
+def test_an_operation_with_equal_bytes_accounts_for_the_batch_of_a_failed_one(outcome: str) -> None:
+    truth = healthy()
+    truth.writes.append(write("c", -1, outcome="failed"))
+    other = write("c", -1, outcome=outcome)
+    truth.writes[2:3] = [other] if outcome else []
+    truth.left_open = [] if outcome else [other]
+    assert not found("failed-but-stored", truth)
+
+
+def test_a_failed_record_that_is_not_stored() -> None:
+    truth = healthy()
+    truth.writes.append(write("d", -1, outcome="failed"))
+    assert not found("failed-but-stored", truth)
+
+
 # --- reordered ---
 
 
