@@ -1,57 +1,90 @@
-"""The check of docs/how-to-add-a-check.md, run as it stands there."""
+"""docs/how-to-add-a-check.md, followed to the letter in a copy of the project."""
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from audit.audited_run import audit_runs
-from audit.checks.check import Check
-from audit.expected import Expected
-from emulator.runs.verdict_file import CheckVerdict
-from tests.audit.trace import Trace, healthy
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
-DOCUMENT = Path(__file__).parents[2] / "docs" / "how-to-add-a-check.md"
+ROOT = Path(__file__).parents[2]
+DOCUMENT = ROOT / "docs" / "how-to-add-a-check.md"
+COPIED = ("protocol", "controller", "emulator", "audit", "faultline", "benchmarks", "scenarios", "tests")
+LEFT_OUT = ("golden", "results", "__pycache__", "*.so")
+STEP = re.compile(
+    r"^(?P<what>New file|Append to|Insert into) `(?P<file>[^`]+)`(?:, after the line with `(?P<after>[^\n]+)`)?:\n\n"
+    r"```python\n(?P<code>.*?)^```",
+    re.MULTILINE | re.DOTALL,
+)
+MUTANT = """
+from benchmarks.mutants import applied
+from benchmarks.mutants_seen import SEEN
+from emulator.judging.judged import play_and_judge
+from emulator.runs.resolve import resolve
+from emulator.runs.scenario_sources import find_scenario
 
-
-def example() -> Check:
-    source, *_ = re.findall(r"^```python\n(.*?)^```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    # A module's docstring is its __doc__ only when it is imported; compiled by itself it is the first constant.
-    names: dict[str, Any] = {}
-    exec(compile(source, "committed_cut", "exec"), names)
-    check = names["COMMITTED_CUT"]
-    assert isinstance(check, Check)
-    return check
+seen = SEEN["cuts-its-committed"]
+resolved = resolve(find_scenario(seen.scenario), seen.version)
+print(play_and_judge(resolved, seen.seed, run="right").verdict.checks[seen.check].verdict)
+with applied(seen.mutant):
+    print(play_and_judge(resolved, seen.seed, run="wrong").verdict.checks[seen.check].verdict)
+"""
 
 
 @pytest.fixture(scope="module")
-def judged(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> list[CheckVerdict]:
-    """Of a run with a cut below the high watermark, and of one with a cut above it."""
-    below = Trace("below").cluster().leader(0, epoch=0, followers=(1, 2)).produce("a", at=0).produce("b", at=1)
-    below.leader(1, epoch=1).truncate(0, 1, log_end=2)
-    above = healthy().append(0, "x", at=3, epoch=0, as_leader=True).leader(1, epoch=1).truncate(0, 3, log_end=4)
-    folder: Path = tmp_path_factory.mktemp("how-to")
-    runs, checks = [trace.write(folder) for trace in (below, above)], (example(),)
-    verdicts = audit_runs(spark, runs, expected=lambda _: Expected(), scratch=str(folder / "scratch"), checks=checks)
-    return [verdict.checks["committed-cut"] for verdict in verdicts]
+def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the project in which the page's steps have been done."""
+    copy: Path = tmp_path_factory.mktemp("how-to")
+    for name in COPIED:
+        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns(*LEFT_OUT))
+    shutil.copy(ROOT / "pyproject.toml", copy)
+    for step in STEP.finditer(DOCUMENT.read_text(encoding="utf-8")):
+        file, code = copy / step["file"], step["code"]
+        if step["what"] == "New file":
+            assert not file.exists(), file
+            file.write_text(code, encoding="utf-8")
+            continue
+        lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+        if step["what"] == "Append to":
+            lines += ["\n\n", code]
+        else:
+            [place] = [number for number, line in enumerate(lines, 1) if step["after"] in line]
+            lines.insert(place, code)
+        file.write_text("".join(lines), encoding="utf-8")
+    return copy
 
 
-def test_the_how_tos_check_rejects_what_it_defines(judged: list[CheckVerdict]) -> None:
-    [check, _] = judged
-    assert (check.verdict, check.count) == ("violated", 1)
-    assert check.evidence[0]["offset"] == 1
+def output(copy: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=copy,
+        env={**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=1_200,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
-def test_the_how_tos_check_accepts_a_cut_above_the_high_watermark(judged: list[CheckVerdict]) -> None:
-    assert judged[1].verdict == "held"
+def test_three_files_beside_the_tests_make_a_check() -> None:
+    files = [step["file"] for step in STEP.finditer(DOCUMENT.read_text(encoding="utf-8"))]
+    makers = [file for file in files if not file.startswith(("tests/", "benchmarks/mutants"))]
+    assert len(makers) == 3
+    assert len(files) == 6
 
 
-def test_the_how_tos_check_has_a_definition_for_the_documents() -> None:
-    assert example().definition.startswith("Committed cut:")
+def test_spark_and_the_oracle_reject_and_accept_what_the_page_says(followed: Path) -> None:
+    tests = ("tests/audit/test_checks_of_cuts.py", "tests/emulator/judging/oracle/test_replicas.py")
+    results = output(followed, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests)
+    assert re.search(r"^\d+ passed", results, re.MULTILINE)
+
+
+def test_the_pages_mutant_is_rejected_and_the_right_machine_accepted(followed: Path) -> None:
+    assert output(followed, "-c", MUTANT).split() == ["held", "violated"]

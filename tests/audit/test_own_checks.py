@@ -27,7 +27,7 @@ POINT = EntryPoint("dual", "audit.checks.dual_leader:CHECK", GROUP)
 def committed_cut(tmp_path: Path) -> Path:
     """The one of docs/how-to-add-a-check.md."""
     page = (ROOT / "docs" / "how-to-add-a-check.md").read_text(encoding="utf-8")
-    found = re.search(r"```python\n(.*?COMMITTED_CUT = .*?)```", page, re.DOTALL)
+    found = re.search(r"```python\n(.*?CHECK = .*?)```", page, re.DOTALL)
     assert found is not None
     file = tmp_path / "committed_cut.py"
     file.write_text(found[1], encoding="utf-8")
