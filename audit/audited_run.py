@@ -25,10 +25,10 @@ from audit.quarantine import quarantine
 from audit.query_warmup import Ahead
 from audit.spark_session import first_line
 from emulator.judging import health
+from emulator.judging.audited_measures import measures_of
 from emulator.judging.completeness import incomplete, reports_by_life
 from emulator.judging.findings import EventCount, Findings, Judged
 from emulator.judging.link_fault_effects import fault_verdicts, undone
-from emulator.judging.measures import measures_of
 from emulator.regular_files import write_whole
 from emulator.runs.verdict_file import CheckVerdict, Quarantine, Verdict, compose, doubt, to_json
 

@@ -11,8 +11,9 @@ OVERLAPS is the table `overlaps`: windows in which two nodes hold one role, the 
 `from_ms`, `to_ms` (null: to the end of the run). One row per pair of terms of different nodes and epochs.
 """
 
-DEADLY = "'kill', 'power-loss'"
-"""Values of `what` in a `machine_fault` that ends a process without an event of its own."""
+from emulator.faults.machine_fault_kinds import KILLING
+
+SQL_KILLING = ", ".join(repr(word) for word in sorted(KILLING))
 
 _DEATHS = f"""
 SELECT run, node, incarnation, died_ms FROM (
@@ -21,7 +22,7 @@ SELECT run, node, incarnation, died_ms FROM (
     SELECT run, CASE WHEN event = 'machine_fault' THEN target ELSE node END AS node,
       CASE WHEN event = 'machine_fault' THEN NULL ELSE incarnation END AS incarnation, event, at_ms
     FROM rest
-    WHERE event IN ('node_started', 'node_stopped') OR (event = 'machine_fault' AND what IN ({DEADLY}))
+    WHERE event IN ('node_started', 'node_stopped') OR (event = 'machine_fault' AND what IN ({SQL_KILLING}))
   )
 )
 WHERE event = 'node_started'

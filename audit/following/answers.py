@@ -14,7 +14,7 @@ import msgspec
 
 from audit.following.event import Event
 from audit.following.finding import Seen
-from emulator.judging.measures import OUTSIDE, longest_by_az
+from emulator.judging.measures import OUTSIDE, FailedWrites, longest_by_az
 from protocol.events.record_values import values_in
 
 WAITING_MS: Final = 2_500.0
@@ -33,14 +33,10 @@ class InFlight(msgspec.Struct, frozen=True):
 class _Client(msgspec.Struct):
     """State of a client.
 
-    `failed_ms`: end of its last produce if that failed, else None. `lacks`: its present unavailability. `over`: former
-    ones that no look has reported yet.
+    `lacks`: its present unavailability. `over`: former ones that no look has reported yet.
     """
 
     under_way: dict[str, InFlight] = msgspec.field(default_factory=dict)
-    wrote: bool = False
-    failed_ms: float | None = None
-    unavailable_ms: float = 0.0
     last_good_ms: float = float("-inf")
     lacks: Seen | None = None
     over: list[Seen] = msgspec.field(default_factory=list)
@@ -52,6 +48,7 @@ class Answers:
     def __init__(self) -> None:
         self._clients: dict[str, _Client] = {}
         self._azs: dict[str, str] = {}
+        self._writes = FailedWrites()
 
     def started(self, node: str, az: str) -> None:
         """Begin an incarnation; produces in flight of the former one ended with it."""
@@ -74,15 +71,12 @@ class Answers:
         client = self._clients.setdefault(event.node, _Client())
         self._wait(client, event.node, event.at_ms)
         in_flight = client.under_way.pop(event.operation, None)
-        if client.failed_ms is not None:
-            client.unavailable_ms += event.at_ms - client.failed_ms
-        client.wrote = True
+        self._writes.ended(event.node, event.at_ms, event.outcome)
         if event.outcome != "ok":
-            client.failed_ms = event.at_ms
             if client.lacks is None:
                 client.lacks = self._lack(event.node, event.at_ms, "fails", event.name)
             return in_flight
-        client.failed_ms, client.last_good_ms = None, event.at_ms
+        client.last_good_ms = event.at_ms
         if client.lacks is not None:
             since_ms, events = client.lacks.at_ms, client.lacks.events
             text = f"{self._az(event.node)}: what {event.node} produced failed, or was not answered, for " + (
@@ -110,12 +104,7 @@ class Answers:
 
         `last_ms`: time of the run's last event, or of the last one read.
         """
-        of_node = {
-            node: client.unavailable_ms + (last_ms - client.failed_ms if client.failed_ms is not None else 0.0)
-            for node, client in self._clients.items()
-            if client.wrote
-        }
-        return longest_by_az(self._azs, of_node)
+        return longest_by_az(self._azs, self._writes.until(last_ms))
 
     def _wait(self, client: _Client, node: str, now_ms: float) -> None:
         """Begin an unavailability if there was no response for long."""

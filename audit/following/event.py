@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from audit.leadership_terms import DEADLY
-
 FOLLOWED: Final = (
     *("role_changed", "controller_changed", "node_started", "node_stopped", "machine_fault"),
     *("log_created", "log_deleted", "log_loaded", "log_truncated", "log_start_moved", "batch_appended"),
@@ -18,7 +16,6 @@ PRODUCES: Final = ("operation_invoked", "operation_ended")
 """Event types of which only those of kind produce are followed."""
 PATHS: Final = "^(/controller_epoch|/brokers/topics/[^/]+/partitions/[0-9]+/state)$"
 """Pattern of the znodes whose changes are followed."""
-DEADLY_FAULTS: Final = frozenset(DEADLY.replace("'", "").split(", "))
 
 
 class Event(NamedTuple):

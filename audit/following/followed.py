@@ -14,10 +14,11 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from audit.following.answers import Answers
-from audit.following.event import DEADLY_FAULTS, Event
+from audit.following.event import Event
 from audit.following.finding import Findings, Line, Seen
 from audit.following.followed_logs import Acknowledged, Logs
 from audit.following.windows import CONTROLLER, Led, Offices
+from emulator.faults.machine_fault_kinds import KILLING
 from emulator.judging.findings import Note
 from emulator.judging.standstills import Watch
 from protocol.ids import topic_partition_text
@@ -124,7 +125,7 @@ class Followed:
                 self._answers.started(event.node, event.az or "")
             case "node_stopped":
                 self._offices.turned(event.node, event.at_ms)
-            case "machine_fault" if event.what in DEADLY_FAULTS and event.target:
+            case "machine_fault" if event.what in KILLING and event.target:
                 self._offices.turned(event.target, event.at_ms)
             case "znode_changed":
                 self._offices.committed(event)

@@ -9,6 +9,7 @@ from typing import Any
 from audit.input import RunDirectory
 from audit.report.report_records import kept_events
 from audit.report.report_timeline import Band, LogStep, Mark, Node, Operation, Replica, Span, Timeline
+from emulator.faults.machine_fault_kinds import KILLING
 from protocol.events.fault_events import START_REFUSED
 from protocol.events.record_values import values_in
 from protocol.ids import TopicPartition
@@ -87,7 +88,7 @@ class _Reader:
         if event["what"] in ("start", START_REFUSED):  # the node's own events show it
             return
         self.node(event["target"]).marks.append(Mark(at_ms, "machine", event["what"]))
-        if event["what"] in ("kill", "power-loss"):
+        if event["what"] in KILLING:
             self._dies(event["target"], at_ms)
 
     def _dies(self, name: str, at_ms: float) -> None:

@@ -15,7 +15,7 @@ import trio
 from emulator.cluster.control_requests import Machine, Refused
 from emulator.cluster.name_suggestions import machines_meant, nearest, with_nodes
 from emulator.faults import actions as act
-from emulator.faults.machine_fault_kinds import LIVE_FAULTS, MachineStep
+from emulator.faults.machine_fault_kinds import KILLING, LIVE_FAULTS, MachineStep
 from emulator.machines.node.restarts import Restarted, UnusableStart, restarted
 from emulator.regular_files import open_regular
 from emulator.run_layout import EVENT_SUFFIX, EVENTS_FOLDER, event_paths, is_foreign
@@ -34,9 +34,7 @@ LAST_BYTES: Final = 16_384
 """Bytes of an event file's end that are searched for the last event of an incarnation."""
 DISKS: Final = frozenset(word for word, step in LIVE_FAULTS.items() if "directory" in step.__struct_fields__)
 """Faults of a disk, or of one log directory."""
-FOR_THE_LIVING: Final = frozenset(
-    word for word, step in LIVE_FAULTS.items() if step.NEEDS_LIFE or word in ("kill", "power-loss")
-)
+FOR_THE_LIVING: Final = {word for word, step in LIVE_FAULTS.items() if step.NEEDS_LIFE} | KILLING
 """Faults that a stopped node refuses: a user who kills it has mistaken it for another."""
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 import msgspec
 from msgspec.structs import FieldInfo
 
+from protocol.events.fault_events import DIED
 from protocol.hardware import Hardware
 
 AMOUNT_MS_MAX: Final = 60_000.0
@@ -225,6 +226,22 @@ MACHINE_STEPS: Final[tuple[type[MachineStep], ...]] = (
 )  # fmt: skip
 LIVE_FAULTS: Final = {step.WORD: step for step in MACHINE_STEPS if step.LIVE}
 """Live faults by their words of the command line."""
+
+
+def _words(*leaves: Leaves) -> frozenset[str]:
+    return frozenset(step.WORD for step in MACHINE_STEPS if leaves.count(step.LEAVES))
+
+
+ENDING: Final = _words("dead")
+"""`what` of the events of faults that end a process."""
+DISTURBING: Final = _words("dead", "paused")
+"""Of those that may cost a partition its leader."""
+MAY_KILL: Final = _words("unknown")
+"""Of those after which a broker may end itself, as Kafka's does."""
+KILLING: Final = frozenset(step.WORD for step in MACHINE_STEPS if step.LEAVES == "dead" and not step.HEARS)
+"""Of those that end a process unnoticed by itself: no event of its own reports the end."""
+SILENT_ENDS: Final = KILLING | {DIED}
+"""Of all ends without an event of the process itself."""
 
 
 def unfit(fault: object, *, alive: bool, paused: bool) -> str:

@@ -2,9 +2,9 @@
 
 Fed by Spark: `findings` (what the audit's query found), `completeness` (whether a run's events are all there),
 `link_fault_effects` (asked for, of effect, healed), `health` (whether it can be trusted otherwise), `standstills`
-(processes that others stopped), `measures` (who was unavailable, and how long). Of simulated runs: `oracle` (judges by
-the world's true state), `simulated_measures`. Of both: `recording_match` (which recording of real Kafka a run equals),
-`verdict_builder` (a verdict, put together from its parts),
+(processes that others stopped), `audited_measures`. Of simulated runs: `oracle` (judges by the world's true state),
+`simulated_measures`. Of both: `measures` (who was unavailable, and how long), `recording_match` (which recording of
+real Kafka a run equals), `verdict_builder` (a verdict, put together from its parts),
 `judged` (a simulated run, played and judged), `seed_runs` (many of them), `timeline_text` (what decided a run, event by
 event), `event_causes` (seeds by why they came out so, the rarest first), `lateness_check` (a late run that says what a
 punctual one says), `schedule_judging` (random ones), `campaigns` (many runs with one question, and their data set),

@@ -14,14 +14,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
+from emulator.faults.machine_fault_kinds import SILENT_ENDS, PauseNode, ResumeNode, Start
 from emulator.judging.findings import SEQ_MODULUS, EventCount, Note
-from emulator.judging.link_fault_effects import DIED, PAUSE, RESUME
 from emulator.topology import INJECTOR, OBSERVER
 from protocol.lateness import REPORT_EVERY_MS
 
-DEADLY = ("kill", "power-loss", DIED)
-"""Values of `what` in a `machine_fault` after which its target writes no more events."""
-START = "start"
 SPARE_REAL_MS = 1_000.0
 """Allowance for lines on their way to a file, and for a late process."""
 
@@ -124,7 +121,7 @@ def missing_lives(
     starts = {
         (note.target, note.life): note.at_ms
         for note in notes
-        if note.event == "machine_fault" and note.what == START and note.target and note.life
+        if note.event == "machine_fault" and note.what == Start.WORD and note.target and note.life
     }
     owed = {(node, 1) for node in processes if not starts or node in (OBSERVER, INJECTOR)} | set(starts)
     owed |= {(node, number) for node, latest in [*lives, *starts] for number in range(1, latest + 1)}
@@ -181,9 +178,9 @@ def reported_ends(notes: Iterable[Note]) -> dict[Life, float]:
             current[note.node] = note.incarnation
         elif note.event == "machine_fault" and note.target in current:
             life = (note.target, note.life or current[note.target])
-            if note.what in DEADLY or note.what == PAUSE:
+            if note.what in SILENT_ENDS or note.what == PauseNode.WORD:
                 ends.setdefault(life, note.at_ms)
-            elif note.what == RESUME:
+            elif note.what == ResumeNode.WORD:
                 ends.pop(life, None)
     return ends
 

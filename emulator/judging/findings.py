@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from emulator.judging.measures import FailedWrites
+
 ACKS = {"all": "-1", "1": "1", "0": "0"}
 """{acks as a verdict names it: its number}"""
 
@@ -122,12 +124,8 @@ class Judged(msgspec.Struct):
     """Count of all notes, without the roles."""
     doubts: list[str] = []
     """Reasons why events may have been changed after they were written."""
-    unavailable_ms: dict[str, float] = {}
-    """{client's node: total time during which its produces failed, until the last one ended}."""
-    failing_since_ms: dict[str, float] = {}
-    """{client's node: when its last produce ended}, for clients whose last produce failed"""
-    again_ms: dict[str, float] = {}
-    """{client's node: when the first produce after its last failed one ended}"""
+    writes: FailedWrites = msgspec.field(default_factory=FailedWrites)
+    """Of the clients with a failed produce."""
     unknown_outcomes: dict[str, int] = {}
     """Produces of unknown outcome: `in_log`, `not_in_log` of the final leader, `open` (unknown)."""
     two_at_once_ms: dict[str, float] = {}
@@ -151,11 +149,11 @@ def add_row(judged: Judged, row: Mapping[str, Any], values: Mapping[tuple[str, s
         case "doubt":
             judged.doubts.append(row["text"])
         case "unavailable":
-            judged.unavailable_ms[row["text"]] = numbers["ms"]
+            judged.writes.unavailable_ms[row["text"]] = numbers["ms"]
             if "since_ms" in numbers:
-                judged.failing_since_ms[row["text"]] = numbers["since_ms"]
+                judged.writes.failing_since_ms[row["text"]] = numbers["since_ms"]
             if "again_ms" in numbers:
-                judged.again_ms[row["text"]] = numbers["again_ms"]
+                judged.writes.again_ms[row["text"]] = numbers["again_ms"]
         case "unknown-outcomes":
             judged.unknown_outcomes = numbers
         case "two-at-once":

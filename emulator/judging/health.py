@@ -12,9 +12,9 @@ from collections.abc import Container, Iterable
 
 import msgspec
 
+from emulator.faults.machine_fault_kinds import ENDING, MAY_KILL
 from emulator.judging.findings import Note
-from emulator.judging.link_fault_effects import DIED, ENDING_FAULTS
-from protocol.events.fault_events import DEADLY_FAULTS, START_REFUSED
+from protocol.events.fault_events import DIED, START_REFUSED
 from protocol.lateness import merged, share_ms
 
 KAFKAS_EXIT = 1
@@ -55,7 +55,7 @@ def unexpected_deaths(notes: Iterable[Note], expected: Container[str] = ()) -> l
     for note in notes:
         if note.event == "machine_fault" and note.target and note.what == DIED:
             known = (note.target, started.get(note.target)) in reported
-            if not known and not faults[note.target] & {*DEADLY_FAULTS}:
+            if not known and not faults[note.target] & MAY_KILL:
                 reasons.append(f"{note.target} ended by itself at {note.at_ms:.0f} ms without a word")
         elif note.event == "machine_fault" and note.target:
             faults[note.target].add(note.what or "")
@@ -64,14 +64,14 @@ def unexpected_deaths(notes: Iterable[Note], expected: Container[str] = ()) -> l
             if (
                 was is not None
                 and stopped.get(note.node) != was
-                and not faults[note.node] & {*ENDING_FAULTS, "start"}
+                and not faults[note.node] & (ENDING | {"start"})
             ):
                 reasons.append(f"{note.node} started again at {note.at_ms:.0f} ms without an earlier stop")
             started[note.node] = note.incarnation
             faults.pop(note.node, None)
         elif note.event == "node_stopped":
             stopped[note.node] = note.incarnation
-            if note.code and not faults[note.node] & {*ENDING_FAULTS, *DEADLY_FAULTS}:
+            if note.code and not faults[note.node] & (ENDING | MAY_KILL):
                 reported.add((note.node, note.incarnation))
                 as_kafka = note.node in expected or (note.node, note.incarnation) in refused
                 if as_kafka and note.code == KAFKAS_EXIT:

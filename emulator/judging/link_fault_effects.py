@@ -10,15 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from emulator.faults.machine_fault_kinds import ENDING, PauseNode, ResumeNode
 from emulator.judging.findings import Note
 from emulator.runs.verdict_file import FaultVerdict
+from protocol.events.fault_events import DIED
 
-ENDING_FAULTS = ("kill", "stop", "power-loss")
-"""Values of `what` in a `machine_fault` that is meant to end a process."""
-DIED = "died"
-"""Its value for an unrequested end of a process."""
-PAUSE, RESUME = "pause", "resume"
-"""Its values for a process that stops and continues."""
 HEAL = "heal"
 
 
@@ -185,9 +181,9 @@ def _running_at(notes: Iterable[Note], moments_ms: Iterable[float]) -> dict[floa
         if note.event == "node_started":
             lives[note.node] = note.incarnation
             halted.discard(note.node)
-        elif note.event == "machine_fault" and note.what == PAUSE:
+        elif note.event == "machine_fault" and note.what == PauseNode.WORD:
             halted.add(note.target)
-        elif note.event == "machine_fault" and note.what == RESUME:
+        elif note.event == "machine_fault" and note.what == ResumeNode.WORD:
             halted.discard(note.target)
     until(math.inf)
     return found
@@ -198,7 +194,7 @@ def ended_ms(notes: Iterable[Note]) -> dict[tuple[str, int], float]:
     last: dict[str, int] = {}
     ended: dict[tuple[str, int], float] = {}
     for note in notes:
-        if note.event == "machine_fault" and note.what in (*ENDING_FAULTS, DIED) and note.target in last:
+        if note.event == "machine_fault" and note.what in (*ENDING, DIED) and note.target in last:
             ended.setdefault((note.target, last[note.target]), note.at_ms)
         elif note.event == "node_stopped":
             ended.setdefault((note.node, note.incarnation), note.at_ms)

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Container, Iterator
 from typing import Any
 
-from emulator.judging.measures import OUTSIDE, availability, recovery_ms
+from emulator.faults.machine_fault_kinds import MAY_KILL
+from emulator.judging.measures import OUTSIDE, FailedWrites, availability, disturbs, time_to_new_leader_ms
 from emulator.judging.oracle.controller_terms import overlapping
 from emulator.judging.oracle.probe import Probe
 from emulator.judging.oracle.truth import Office
@@ -25,11 +26,7 @@ from protocol.events import (
     NodeStopped,
     OperationEnded,
 )
-from protocol.events.fault_events import DEADLY_FAULTS
-from protocol.ids import TopicPartition
 
-BREAKING = ("kill", "stop", "pause", "power-loss")
-"""Faults of nodes that may cost a partition its leader."""
 OF_LINKS = frozenset((FaultAsked, FaultInForce, FaultHealed, FaultTraffic, FaultTried))
 """Event types about rules on links. Few events have them, so the others are skipped quickly."""
 KAFKAS_EXIT = 1
@@ -85,11 +82,8 @@ def deaths_of(world: SimulatedWorld, expected: Container[str] = ()) -> list[str]
 
     Excluded are `expected` nodes with Kafka's exit code, and brokers with a full or broken disk, which Kafka stops too.
     """
-    broken = {
-        event.target
-        for *_, event in world.trace.entries
-        if type(event) is MachineFault and event.what in DEADLY_FAULTS
-    }
+    entries = world.trace.entries
+    broken = {event.target for *_, event in entries if type(event) is MachineFault and event.what in MAY_KILL}
     return [
         f"{name} died by itself with code {node.died.code}: {node.died.reason}"
         for name, node in world.nodes.items()
@@ -109,7 +103,7 @@ def exits_of(world: SimulatedWorld) -> dict[str, int]:
 def measures_of(world: SimulatedWorld, probe: Probe) -> dict[str, Any]:
     """All measures of a simulated run.
 
-    `unavailable_ms`, `recovered_ms`, `clients`: as `emulator.judging.measures`. `exits`: as `exits_of`.
+    `unavailable_ms`, `recovered_ms`, `clients`: as `emulator.judging.audited_measures`. `exits`: as `exits_of`.
     `dual_leader_ms`, `dual_controller_ms`: as `two_at_once_ms`.
     """
     return {
@@ -126,23 +120,8 @@ def measures_of(world: SimulatedWorld, probe: Probe) -> dict[str, Any]:
 def first_fault_ms(world: SimulatedWorld) -> float | None:
     """Time at which a rule was first in force, or a node first faulted; None: never."""
     for _, _, _, _, at_ms, event in world.trace.entries:
-        if type(event) is FaultInForce or (type(event) is MachineFault and event.what in BREAKING):
+        if (type(event) is FaultInForce or type(event) is MachineFault) and disturbs(event.NAME, event.what):
             return at_ms
-    return None
-
-
-def time_to_new_leader_ms(leaders: list[Office], fault_ms: float | None) -> float | None:
-    """Time from the fault to the first later epoch of a partition that had a leader; None: none.
-
-    `leaders` in order of time. """
-    if fault_ms is None:
-        return None
-    epochs: dict[TopicPartition | None, int] = {}
-    for office in leaders:
-        before = epochs.setdefault(office.topic_partition, office.epoch)
-        if office.from_ms > fault_ms and office.epoch > before:
-            return round(office.from_ms - fault_ms, 3)
-        epochs[office.topic_partition] = max(before, office.epoch)
     return None
 
 
@@ -158,32 +137,13 @@ def two_at_once_ms(offices: list[Office], end_ms: float) -> float | None:
 
 
 def availability_of(world: SimulatedWorld) -> dict[str, Any]:
-    """Unavailability and recovery of clients.
-
-    A client cannot write from the end of a failed produce to the end of its next one, or of the run. It can write again
-    when the first produce after its last failed one has ended.
-    """
+    """Unavailability and recovery of clients."""
     azs = {entry[0]: entry[5].az or OUTSIDE for entry in world.trace.entries if type(entry[5]) is NodeStarted}
-    unavailable: dict[str, float] = {}
-    failed_ms: dict[str, float] = {}
-    again_ms: dict[str, float] = {}
+    writes = FailedWrites()
     for node, at_ms, outcome in _produces(world):
-        if node in failed_ms:
-            unavailable[node] = unavailable.get(node, 0.0) + at_ms - failed_ms.pop(node)
-            again_ms[node] = at_ms
-        if outcome == "ok":
-            unavailable.setdefault(node, 0.0)
-        else:
-            failed_ms[node] = at_ms
-    for node, at_ms in failed_ms.items():
-        unavailable[node] = unavailable.get(node, 0.0) + _end_ms(world) - at_ms
+        writes.ended(node, at_ms, outcome)
     fault_ms = first_fault_ms(world)
-    recovered: dict[str, float | None] = {}
-    if fault_ms is not None:
-        fault_ms = round(fault_ms, 3)
-        for node in unavailable:
-            recovered[node] = None if node in failed_ms else recovery_ms(again_ms.get(node), fault_ms)
-    return availability(azs, unavailable, recovered)
+    return availability(azs, writes, None if fault_ms is None else round(fault_ms, 3), _end_ms(world))
 
 
 def _end_ms(world: SimulatedWorld) -> float:

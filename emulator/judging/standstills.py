@@ -15,9 +15,9 @@ from typing import Any
 
 import msgspec
 
+from emulator.faults.machine_fault_kinds import SILENT_ENDS
 from emulator.judging.completeness import Life, Told
 from emulator.judging.findings import Note
-from emulator.judging.link_fault_effects import DIED
 from emulator.machines.session.sessions import SessionLimits
 from emulator.settings.in_force import brokers_in_force
 from emulator.settings.timeout_settings import SESSION, TIMEOUT_SETTINGS
@@ -31,7 +31,6 @@ SHARE = 0.5
 A client of ZooKeeper pings it each third of its time-out; after half of it without a ping a session may expire."""
 STARVED_SHARE = 0.1
 """Of the shortest time-out; a process is starved if half of its timers are later."""
-ENDS = ("kill", "power-loss", DIED)
 NAMED_MAX = 20
 """Incarnations that are named; others are counted."""
 ENDED_MAX = 1_000
@@ -141,7 +140,8 @@ class Watch:
 
     def _follow_lives(self, note: Note) -> None:
         node = note.target or "" if note.event == "machine_fault" else note.node
-        ends = note.event in ("node_started", "node_stopped") or (note.event == "machine_fault" and note.what in ENDS)
+        by_fault = note.event == "machine_fault" and note.what in SILENT_ENDS
+        ends = by_fault or note.event in ("node_started", "node_stopped")
         if ends and node in self._living:
             since_ms, shortest = self._living.pop(node)
             self._ended.append(_Span(since_ms, note.at_ms, shortest))

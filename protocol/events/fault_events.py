@@ -58,8 +58,8 @@ class FaultTraffic(Event):
     peer: str
 
 
-DEADLY_FAULTS = ("disk-full", "disk-error")
-"""Machine faults that may end a broker, as Kafka's: expected after an injected fault."""
+DIED = "died"
+"""`what` of a machine fault that reports an unrequested end of a process."""
 
 
 START_REFUSED = "start-refused"

@@ -15,6 +15,7 @@ from audit.checks.check_registry import CHECKS, check_named
 from audit.event_lines import EVENT_SCHEMA
 from audit.expected import Expected
 from audit.small_tables import FEW_MAX
+from emulator.judging.audited_measures import first_fault_ms, leader_terms
 from emulator.judging.completeness import lost_events, reports_by_life
 from emulator.judging.findings import EventCount, Note
 from emulator.judging.health import (
@@ -286,7 +287,7 @@ def test_time_to_a_new_leader_counts_from_the_first_fault() -> None:
         note("role_changed", at, f"broker-{n}", topic="t", partition=0, leader_epoch=n) for n, at in ((0, 5), (1, 90))
     ]
     notes = sorted([*led, note("fault_in_force", 20, rule="r", what="cut")], key=lambda n: n.at_ms)
-    assert time_to_new_leader_ms(notes) == 70
+    assert time_to_new_leader_ms(leader_terms(notes), first_fault_ms(notes)) == 70
 
 
 HELD, VIOLATED, UNKNOWN = (CheckVerdict(v, False, 0, []) for v in ("held", "violated", "unknown"))

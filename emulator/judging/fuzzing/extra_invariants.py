@@ -9,7 +9,7 @@ from math import inf
 
 import msgspec
 
-from emulator.judging.completeness import DEADLY
+from emulator.faults.machine_fault_kinds import SILENT_ENDS
 from emulator.judging.crash_testing.history_builder import Happened
 from emulator.judging.crash_testing.run_history import History, Stated
 from emulator.topology import node_name
@@ -181,7 +181,7 @@ def _quiet_offices(events: list[Happened], end_ms: float) -> Iterator[_Office]:
                 still.discard(target)
                 if what == "start":
                     dead.discard(target)
-                elif what in DEADLY:
+                elif what in SILENT_ENDS:
                     dead.add(target)
                 if target.startswith("session") or (begun is not None and target == begun.node and what != "start"):
                     yield from _long(begun, at_ms)

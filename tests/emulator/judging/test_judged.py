@@ -4,8 +4,9 @@ import pytest
 
 from emulator.faults.enforcement import LinkState
 from emulator.judging.judged import play_and_judge
+from emulator.judging.measures import time_to_new_leader_ms
 from emulator.judging.oracle.truth import Office
-from emulator.judging.simulated_measures import time_to_new_leader_ms, two_at_once_ms
+from emulator.judging.simulated_measures import two_at_once_ms
 from emulator.judging.verdict_builder import doubts_about
 from emulator.machines.broker.replica_manager import Replicas
 from emulator.runs.resolve import resolve
