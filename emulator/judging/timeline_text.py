@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from emulator.judging.crash_testing.history_builder import Happened
+from emulator.judging.explain.history_builder import Happened
 from emulator.topology import node_name
 from protocol.errors import ErrorCode
 from protocol.events import (

@@ -8,11 +8,11 @@ import pytest
 
 from emulator.judging.crash_testing.crash_judge import judge_death
 from emulator.judging.crash_testing.crash_plan import Plan, mortal_scenarios
-from emulator.judging.crash_testing.crash_rules import gates_of
 from emulator.judging.crash_testing.crash_run import play_death
 from emulator.judging.crash_testing.crash_seeds import DeathsOptions, DeathWorker, play_seed, replay_command
-from emulator.judging.crash_testing.history_builder import history_of
-from emulator.judging.crash_testing.settled_state import (
+from emulator.judging.explain.history_builder import history_of
+from emulator.judging.explain.promise_rules import gates_of
+from emulator.judging.explain.settled_state import (
     Unsettled,
     brokers_of,
     ensemble_state,
@@ -20,7 +20,7 @@ from emulator.judging.crash_testing.settled_state import (
     state_of,
     unsettled,
 )
-from emulator.judging.crash_testing.stuck import unsettled_rule
+from emulator.judging.explain.stuck import unsettled_rule
 from emulator.machines.broker.fetchers import Fetchers
 from emulator.machines.broker.partition import Partition, PendingIsr
 from emulator.machines.broker.replica_log import Log

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from emulator.exit_codes import BUG
-from emulator.judging.crash_testing.crash_rules import gates_of
-from emulator.judging.crash_testing.sanity import insane
+from emulator.judging.explain.promise_rules import gates_of
+from emulator.judging.explain.sanity import insane
 from emulator.judging.fuzzing.execute import tried
 from emulator.judging.fuzzing.fuzz_runs import play_schedule
 from emulator.judging.judged import play_and_judge

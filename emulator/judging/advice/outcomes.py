@@ -6,7 +6,7 @@ import msgspec
 
 from emulator.check_table import ADVICE
 from emulator.judging.advice.availability import Waits, reads_of, writes_of
-from emulator.judging.advice.reasons import reason_of
+from emulator.judging.explain.reasons import reason_of
 from emulator.judging.judged import JudgedRun
 from emulator.runs.resolve import Resolved
 

@@ -7,32 +7,20 @@ stays.
 
 import random
 
-import msgspec
-
 from emulator.faults import actions as act
 from emulator.judging.crash_testing.crash_plan import Plan
-from emulator.judging.crash_testing.recoveries import Recoveries
+from emulator.judging.explain.recoveries import Recoveries
+from emulator.judging.explain.settled_state import Exited
 from emulator.scenario.player.player import Player
 from emulator.storage.files import NodeKilled
 from emulator.topology import OBSERVER
 from emulator.worlds.simulated.node import SimulatedNode
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.events import MachineFault
-from protocol.kinds import ExitKind
 
 AGAIN_MS = 3_000.0
 """Time from a node's own exit to its next start."""
 STARTS_MAX = 500
-
-
-class Exited(msgspec.Struct, frozen=True):
-    """An incarnation that ended by itself."""
-
-    at_ms: float
-    node: str
-    code: int
-    reason: str
-    kind: ExitKind
 
 
 class Attendant:

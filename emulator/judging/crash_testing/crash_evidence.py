@@ -7,8 +7,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from emulator.judging.crash_testing.crash_network import Left
-from emulator.judging.crash_testing.history_builder import HISTORIC, Happened
-from emulator.judging.crash_testing.recoveries import DiskLost, Recovery
+from emulator.judging.explain.history_builder import HISTORIC, Happened
+from emulator.judging.explain.recoveries import DiskLost, Recovery
 from emulator.judging.oracle.gathering import read_logs
 from emulator.judging.oracle.log_extent import former_life
 from emulator.judging.oracle.truth import Batch, Given, Office, StepBack, Truth, Write

@@ -2,14 +2,14 @@
 
 import msgspec
 
-from emulator.judging.crash_testing.crash_promises import Broken, broken_promises, broken_recoveries
-from emulator.judging.crash_testing.crash_rules import Rules
 from emulator.judging.crash_testing.crash_run import Died
-from emulator.judging.crash_testing.history_builder import history_of
-from emulator.judging.crash_testing.recoveries import Recovery
-from emulator.judging.crash_testing.run_history import LostTail
-from emulator.judging.crash_testing.sanity import insane
-from emulator.judging.crash_testing.stuck import exit_rule, unsettled_rule
+from emulator.judging.explain.broken_promises import Broken, broken_promises, broken_recoveries
+from emulator.judging.explain.history_builder import history_of
+from emulator.judging.explain.promise_rules import Rules
+from emulator.judging.explain.recoveries import Recovery
+from emulator.judging.explain.run_history import LostTail
+from emulator.judging.explain.sanity import insane
+from emulator.judging.explain.stuck import exit_rule, unsettled_rule
 from emulator.judging.oracle.gathering import truth_of
 from emulator.topology import Topology
 

@@ -16,7 +16,7 @@ from emulator.faults import actions as act
 from emulator.judging.crash_testing.crash_plan import Plan, resolved_for, step_count
 from emulator.judging.crash_testing.crash_process import FACTORY as MORTAL
 from emulator.judging.crash_testing.crash_process import tell
-from emulator.judging.crash_testing.recoveries import DiskLost
+from emulator.judging.explain.recoveries import DiskLost
 from emulator.judging.oracle.gathering import read_logs
 from emulator.judging.oracle.truth import Batch, Truth
 from emulator.machines.node.restarts import Roster

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import msgspec
 
-from emulator.judging.crash_testing.crash_driver import Attendant, Exited
+from emulator.judging.crash_testing.crash_driver import Attendant
 from emulator.judging.crash_testing.crash_plan import Plan, resolved_for
-from emulator.judging.crash_testing.settled_state import Unsettled, unsettled
+from emulator.judging.explain.settled_state import Exited, Unsettled, unsettled
 from emulator.judging.oracle.probe import Probe
 from emulator.machines.client.client_operations import KeptOperations
 from emulator.machines.node.specs import machine_for

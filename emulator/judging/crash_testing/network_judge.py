@@ -6,12 +6,12 @@ from pathlib import Path
 from emulator.judging.crash_testing.crash_evidence import happened, recoveries_of, truth_left
 from emulator.judging.crash_testing.crash_judge import Judged, lost_tails, put
 from emulator.judging.crash_testing.crash_network import SETTLED, DiedOver
-from emulator.judging.crash_testing.crash_promises import Broken, broken_promises, broken_recoveries
-from emulator.judging.crash_testing.crash_rules import Rules
-from emulator.judging.crash_testing.history_builder import Happened, history_of
-from emulator.judging.crash_testing.run_history import History
-from emulator.judging.crash_testing.stopped import still
-from emulator.judging.crash_testing.stuck import UNREGISTERED, exit_rule, first_state_unknown, session_timeout_ms
+from emulator.judging.explain.broken_promises import Broken, broken_promises, broken_recoveries
+from emulator.judging.explain.history_builder import Happened, history_of
+from emulator.judging.explain.promise_rules import Rules
+from emulator.judging.explain.run_history import History
+from emulator.judging.explain.stopped import still
+from emulator.judging.explain.stuck import UNREGISTERED, exit_rule, first_state_unknown, session_timeout_ms
 from emulator.judging.oracle.truth import Truth
 from emulator.topology import broker_name
 from protocol.events import IsrChangeEnded, NodeStopped

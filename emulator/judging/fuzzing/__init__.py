@@ -3,8 +3,8 @@
 Reading order. Generation: `generator` (a scenario from a seed and a number), `schedule` (the schedule so far and its
 open faults), `fault_generator` (single ones), `fault_sequences` (faults that belong together), `mutation` (changes a
 scenario that reached something new). Execution: `fuzz_runs` (plays a scenario to its end), `execute` (judges it: broken
-promises and the rules that explain them), `extra_invariants` (promises without trace in final logs). Coverage:
-`coverage` (as words), `rule_coverage` (rules and features, by called functions), `rule_references` (rules that a
-docstring names). Then `shrinking` (the smallest scenario with the same violation and cause), `finding_files` (a
-scenario as a readable file), `fuzz_search` (many scenarios on all cores, finds grouped by cause).
+promises and the rules that explain them). Coverage: `coverage` (as words), `rule_coverage` (rules and features, by
+called functions), `rule_references` (rules that a docstring names). Then `shrinking` (the smallest scenario with the
+same violation and cause), `finding_files` (a scenario as a readable file), `fuzz_search` (many scenarios on all cores,
+finds grouped by cause).
 """

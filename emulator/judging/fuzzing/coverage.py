@@ -5,7 +5,7 @@ Everything comes from the trace, so that the measurement adds no cost to a run.
 
 from collections.abc import Iterable
 
-from emulator.judging.crash_testing.history_builder import Happened
+from emulator.judging.explain.history_builder import Happened
 from protocol.errors import ErrorCode
 from protocol.events import (
     ControllerChanged,

@@ -10,15 +10,15 @@ from collections.abc import Callable, Container, Iterator, Sequence
 import msgspec
 
 from emulator.judging.crash_testing.crash_judge import lost_tails
-from emulator.judging.crash_testing.crash_promises import broken_promises, broken_recoveries
-from emulator.judging.crash_testing.crash_rules import Rules
-from emulator.judging.crash_testing.history_builder import history_of
-from emulator.judging.crash_testing.run_history import History
-from emulator.judging.crash_testing.sanity import insane
-from emulator.judging.crash_testing.settled_state import Unsettled
-from emulator.judging.crash_testing.stuck import absent, exit_rule, unsettled_rule
+from emulator.judging.explain.broken_promises import broken_promises, broken_recoveries
+from emulator.judging.explain.extra_invariants import further
+from emulator.judging.explain.history_builder import history_of
+from emulator.judging.explain.promise_rules import Rules
+from emulator.judging.explain.run_history import History
+from emulator.judging.explain.sanity import insane
+from emulator.judging.explain.settled_state import Unsettled
+from emulator.judging.explain.stuck import absent, exit_rule, unsettled_rule
 from emulator.judging.fuzzing.coverage import reached_by
-from emulator.judging.fuzzing.extra_invariants import further
 from emulator.judging.fuzzing.fuzz_runs import Over, play_schedule
 from emulator.judging.oracle.gathering import truth_of
 from emulator.judging.oracle.liveness import unanswered_request

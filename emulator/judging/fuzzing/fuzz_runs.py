@@ -7,11 +7,10 @@ from collections.abc import Callable
 import msgspec
 
 from emulator.faults import actions as act
-from emulator.judging.crash_testing.crash_driver import Exited
-from emulator.judging.crash_testing.recoveries import Recoveries
-from emulator.judging.crash_testing.settled_state import Unsettled, assignments, brokers_of, ensemble_state, state_of
-from emulator.judging.crash_testing.settled_state import unsettled as unsettled_now
-from emulator.judging.crash_testing.stuck import ORDINARY_EXITS
+from emulator.judging.explain.recoveries import Recoveries
+from emulator.judging.explain.settled_state import Exited, Unsettled, assignments, brokers_of, ensemble_state, state_of
+from emulator.judging.explain.settled_state import unsettled as unsettled_now
+from emulator.judging.explain.stuck import ORDINARY_EXITS
 from emulator.judging.oracle.probe import Probe
 from emulator.machines.client.client_operations import KeptOperations
 from emulator.machines.node.specs import machine_for

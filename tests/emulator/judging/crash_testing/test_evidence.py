@@ -5,11 +5,12 @@ from types import ModuleType
 
 import pytest
 
-from emulator.judging.crash_testing import crash_evidence, history_builder, network_judge, unclean
+from emulator.judging.crash_testing import crash_evidence, network_judge
 from emulator.judging.crash_testing.crash_evidence import WANTED, recoveries_of, truth_left
 from emulator.judging.crash_testing.crash_network import Left
-from emulator.judging.crash_testing.history_builder import HISTORIC, Happened, history_of
-from emulator.judging.crash_testing.recoveries import DiskLost
+from emulator.judging.explain import history_builder, unclean
+from emulator.judging.explain.history_builder import HISTORIC, Happened, history_of
+from emulator.judging.explain.recoveries import DiskLost
 from emulator.judging.oracle.truth import Batch
 from emulator.topology import three_azs
 from protocol.events import (
@@ -22,7 +23,7 @@ from protocol.events import (
     RoleChanged,
     TopicRemoved,
 )
-from tests.emulator.judging.crash_testing.traces import TOPIC_PARTITION
+from tests.emulator.judging.explain.traces import TOPIC_PARTITION
 
 HELD = [Batch(0, 0, 0, 7), Batch(1, 1, 0, 8)]
 LEFT = [Left("broker-1", 1, {TOPIC_PARTITION: HELD})]

@@ -8,7 +8,7 @@ import pytest
 from emulator.judging.crash_testing.crash_network import DiedOver
 from emulator.judging.crash_testing.crash_plan import Plan, resolved_for
 from emulator.judging.crash_testing.network_judge import judge_network_death
-from emulator.judging.crash_testing.stuck import UNREGISTERED
+from emulator.judging.explain.stuck import UNREGISTERED
 
 
 @pytest.mark.parametrize(("version", "allowed"), [("1.0", True), ("2.8", False)])

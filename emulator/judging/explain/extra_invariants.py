@@ -10,8 +10,8 @@ from math import inf
 import msgspec
 
 from emulator.faults.machine_fault_kinds import SILENT_ENDS
-from emulator.judging.crash_testing.history_builder import Happened
-from emulator.judging.crash_testing.run_history import History, Stated
+from emulator.judging.explain.history_builder import Happened
+from emulator.judging.explain.run_history import History, Stated
 from emulator.topology import node_name
 from protocol.events import (
     Event,

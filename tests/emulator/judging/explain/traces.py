@@ -3,9 +3,9 @@
 from typing import Any
 
 from emulator.judging.crash_testing.crash_plan import resolved_for
-from emulator.judging.crash_testing.crash_promises import Broken
-from emulator.judging.crash_testing.crash_rules import Rules
-from emulator.judging.crash_testing.run_history import High, History, Stated, Written
+from emulator.judging.explain.broken_promises import Broken
+from emulator.judging.explain.promise_rules import Rules
+from emulator.judging.explain.run_history import High, History, Stated, Written
 from emulator.scenario import scenario_model as m
 from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from protocol.znodes import Leadership

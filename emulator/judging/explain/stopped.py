@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import inf
 
-from emulator.judging.crash_testing.run_history import History
+from emulator.judging.explain.run_history import History
 from emulator.topology import broker_name
 from protocol.gates import Gates
 from protocol.ids import TopicPartition

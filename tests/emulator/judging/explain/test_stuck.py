@@ -4,11 +4,11 @@ Each has one that it must reject.
 
 import pytest
 
-from emulator.judging.crash_testing.crash_rules import BEHIND_ITS_SUCCESSOR, EMPTY_EPOCH
-from emulator.judging.crash_testing.run_history import Followed, History, Led, Office, Settled, Stated, Stopped
-from emulator.judging.crash_testing.settled_state import Unsettled
-from emulator.judging.crash_testing.stopped import EARLIER_LIFE, HALF_WAY, still, unseen
-from emulator.judging.crash_testing.stuck import (
+from emulator.judging.explain.promise_rules import BEHIND_ITS_SUCCESSOR, EMPTY_EPOCH
+from emulator.judging.explain.run_history import Followed, History, Led, Office, Settled, Stated, Stopped
+from emulator.judging.explain.settled_state import Unsettled
+from emulator.judging.explain.stopped import EARLIER_LIFE, HALF_WAY, still, unseen
+from emulator.judging.explain.stuck import (
     decided_behind,
     deleted_unseen,
     exit_rule,
@@ -19,7 +19,7 @@ from protocol.gates import gates_for
 from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from protocol.kinds import ExitKind
 from protocol.znodes import Leadership
-from tests.emulator.judging.crash_testing.traces import TOPIC_PARTITION, stated
+from tests.emulator.judging.explain.traces import TOPIC_PARTITION, stated
 from tests.ids import brokers
 
 # --- a broker that ended ---

@@ -5,13 +5,13 @@ Each has one that it must reject.
 import pytest
 
 from emulator.judging.crash_testing.crash_plan import resolved_for
-from emulator.judging.crash_testing.crash_promises import Broken, broken_promises, broken_recoveries
-from emulator.judging.crash_testing.crash_rules import EMPTY_EPOCH, EMPTY_EPOCH_ON_FETCH, LEFT_BEHIND, gates_of
-from emulator.judging.crash_testing.idempotence import idempotent_writes
-from emulator.judging.crash_testing.loss_explanation import Fates
-from emulator.judging.crash_testing.recoveries import Recovery
-from emulator.judging.crash_testing.replica_logs import ReplicaLogs
-from emulator.judging.crash_testing.run_history import (
+from emulator.judging.explain.broken_promises import Broken, broken_promises, broken_recoveries
+from emulator.judging.explain.idempotence import idempotent_writes
+from emulator.judging.explain.loss_explanation import Fates
+from emulator.judging.explain.promise_rules import EMPTY_EPOCH, EMPTY_EPOCH_ON_FETCH, LEFT_BEHIND, gates_of
+from emulator.judging.explain.recoveries import Recovery
+from emulator.judging.explain.replica_logs import ReplicaLogs
+from emulator.judging.explain.run_history import (
     UNSEEN,
     UNTOLD,
     Assigned,
@@ -29,7 +29,7 @@ from emulator.judging.crash_testing.run_history import (
 )
 from emulator.judging.oracle.truth import Batch, Office, StepBack, Truth, Write
 from emulator.scenario import scenario_model as m
-from tests.emulator.judging.crash_testing.traces import COPIED, LOST, TOPIC_PARTITION, C, committed, rules, stated
+from tests.emulator.judging.explain.traces import COPIED, LOST, TOPIC_PARTITION, C, committed, rules, stated
 
 ACKS_1 = Broken("lost", "", TOPIC_PARTITION, 2, 1, "c", digest=7)
 

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from emulator.judging.crash_testing.run_history import (
+from emulator.judging.explain.run_history import (
     UNSEEN,
     UNTOLD,
     Assigned,

@@ -6,7 +6,7 @@ from math import inf
 
 import msgspec
 
-from emulator.judging.crash_testing.idempotence import is_true
+from emulator.judging.explain.idempotence import is_true
 from emulator.runs.resolve import Resolved
 from emulator.topology import identifier_named
 from protocol.events import BrokerConfigured, Event, NodeStarted, ZnodeChanged

@@ -4,7 +4,7 @@ Plain data: `historian` builds it from events, a test by hand."""
 
 import msgspec
 
-from emulator.judging.crash_testing.unclean import UncleanSettings
+from emulator.judging.explain.unclean import UncleanSettings
 from protocol.ids import TopicPartition
 from protocol.znodes import Leadership
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from controller.controller_context import StateMachine
 from controller.state import ReplicaPosition
-from emulator.judging.crash_testing.settled_state import controllers_of
+from emulator.judging.explain.settled_state import controllers_of
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.gates import Gates
 from protocol.ids import BrokerId, TopicPartition

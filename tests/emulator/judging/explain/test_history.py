@@ -4,8 +4,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from emulator.judging.crash_testing.history_builder import history_of
-from emulator.judging.crash_testing.run_history import (
+from emulator.judging.explain.history_builder import history_of
+from emulator.judging.explain.run_history import (
     UNSEEN,
     UNTOLD,
     Copied,
@@ -33,7 +33,7 @@ from protocol.events import (
     RoleChanged,
     SessionChanged,
 )
-from tests.emulator.judging.crash_testing.traces import TOPIC_PARTITION
+from tests.emulator.judging.explain.traces import TOPIC_PARTITION
 
 STARTED = NodeStarted("broker", "az-0", "", "")
 

@@ -14,10 +14,10 @@ from itertools import pairwise
 
 import msgspec
 
-from emulator.judging.crash_testing.crash_promises import Broken
-from emulator.judging.crash_testing.replica_logs import ReplicaLogs
-from emulator.judging.crash_testing.run_history import UNSEEN, Followed, History, Settled, Written
-from emulator.judging.crash_testing.stopped import left_alone
+from emulator.judging.explain.broken_promises import Broken
+from emulator.judging.explain.replica_logs import ReplicaLogs
+from emulator.judging.explain.run_history import UNSEEN, Followed, History, Settled, Written
+from emulator.judging.explain.stopped import left_alone
 from protocol.gates import Gates
 from protocol.ids import TopicPartition
 

@@ -2,14 +2,14 @@
 
 The version's features, the settings and the events decide, never the seed."""
 
-from emulator.judging.crash_testing.crash_promises import Broken
-from emulator.judging.crash_testing.divergence_explanation import Partings
-from emulator.judging.crash_testing.idempotence import ANY_PARTITION, idempotent_writes
-from emulator.judging.crash_testing.losses import Losses, another_led
-from emulator.judging.crash_testing.replica_logs import ReplicaLogs
-from emulator.judging.crash_testing.run_history import Followed, History, Led, LostTail
-from emulator.judging.crash_testing.stopped import EARLIER_LIFE, HALF_WAY, UNKNOWN_REGISTRATION, still
-from emulator.judging.crash_testing.unclean import UncleanElections
+from emulator.judging.explain.broken_promises import Broken
+from emulator.judging.explain.divergence_explanation import Partings
+from emulator.judging.explain.idempotence import ANY_PARTITION, idempotent_writes
+from emulator.judging.explain.losses import Losses, another_led
+from emulator.judging.explain.replica_logs import ReplicaLogs
+from emulator.judging.explain.run_history import Followed, History, Led, LostTail
+from emulator.judging.explain.stopped import EARLIER_LIFE, HALF_WAY, UNKNOWN_REGISTRATION, still
+from emulator.judging.explain.unclean import UncleanElections
 from emulator.runs.resolve import Resolved
 from protocol.gates import Gates
 from protocol.ids import TopicPartition

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Protocol
 
-from emulator.judging.crash_testing.controller_errors import controller_error
-from emulator.judging.crash_testing.crash_driver import Exited
-from emulator.judging.crash_testing.crash_rules import BEHIND_ITS_SUCCESSOR, EMPTY_EPOCH
-from emulator.judging.crash_testing.run_history import History
-from emulator.judging.crash_testing.settled_state import (
+from emulator.judging.explain.controller_errors import controller_error
+from emulator.judging.explain.promise_rules import BEHIND_ITS_SUCCESSOR, EMPTY_EPOCH
+from emulator.judging.explain.run_history import History
+from emulator.judging.explain.settled_state import (
+    Exited,
     Unsettled,
     assignments,
     brokers_of,
@@ -19,7 +19,7 @@ from emulator.judging.crash_testing.settled_state import (
     partition_of,
     state_of,
 )
-from emulator.judging.crash_testing.stopped import EARLIER_LIFE, HALF_WAY, OFFLINE, still, unseen
+from emulator.judging.explain.stopped import EARLIER_LIFE, HALF_WAY, OFFLINE, still, unseen
 from emulator.machines.broker.fetch_reads import FIRST_WITH_PROGRESS
 from emulator.machines.node.broker_node import BrokerNode
 from emulator.runs import run_limits

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from emulator.judging.crash_testing.crash_promises import Broken
-from emulator.judging.crash_testing.run_history import Cut, Followed, History, Led, Settled, Written
-from tests.emulator.judging.crash_testing.traces import TOPIC_PARTITION, rules
+from emulator.judging.explain.broken_promises import Broken
+from emulator.judging.explain.run_history import Cut, Followed, History, Led, Settled, Written
+from tests.emulator.judging.explain.traces import TOPIC_PARTITION, rules
 
 X = Written(4, 0, 0, 2, 3, 7)
 """broker-0 wrote it in epoch 0, and holds it still.

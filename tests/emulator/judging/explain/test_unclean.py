@@ -3,15 +3,15 @@
 import pytest
 
 from emulator.judging.crash_testing.crash_plan import drawn, resolved_for
-from emulator.judging.crash_testing.crash_promises import Broken
-from emulator.judging.crash_testing.crash_rules import Rules
 from emulator.judging.crash_testing.crash_seeds import play_seed
-from emulator.judging.crash_testing.history_builder import history_of
-from emulator.judging.crash_testing.run_history import Led
-from emulator.judging.crash_testing.unclean import UNCLEAN, UncleanElections, UncleanSettings
+from emulator.judging.explain.broken_promises import Broken
+from emulator.judging.explain.history_builder import history_of
+from emulator.judging.explain.promise_rules import Rules
+from emulator.judging.explain.run_history import Led
+from emulator.judging.explain.unclean import UNCLEAN, UncleanElections, UncleanSettings
 from protocol.events import BrokerConfigured, Event, NodeStarted, ZnodeChanged
 from protocol.znodes import encode_config, topic_config_path
-from tests.emulator.judging.crash_testing.traces import LOST, TOPIC_PARTITION, committed, stated
+from tests.emulator.judging.explain.traces import LOST, TOPIC_PARTITION, committed, stated
 
 ON, OFF = f"{UNCLEAN}=true", f"{UNCLEAN}=false"
 Reported = tuple[float, str, Event]

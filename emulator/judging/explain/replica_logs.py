@@ -11,7 +11,7 @@ from math import inf
 
 import msgspec
 
-from emulator.judging.crash_testing.run_history import UNTOLD, Cut, History, LostTail, Unseen, Written
+from emulator.judging.explain.run_history import UNTOLD, Cut, History, LostTail, Unseen, Written
 from protocol.gates import Gates
 from protocol.ids import TopicPartition
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from emulator.judging.crash_testing.crash_promises import Broken
-from emulator.judging.crash_testing.run_history import UNSEEN, Cut, Followed, History, Led, Settled, Unseen, Written
-from tests.emulator.judging.crash_testing.traces import TOPIC_PARTITION, rules
+from emulator.judging.explain.broken_promises import Broken
+from emulator.judging.explain.run_history import UNSEEN, Cut, Followed, History, Led, Settled, Unseen, Written
+from tests.emulator.judging.explain.traces import TOPIC_PARTITION, rules
 
 OWN = Written(4, 0, 1, 2, 2, 7, 1)
 """Batch that broker-0 wrote when it led in epoch 1, and holds still."""

@@ -8,13 +8,13 @@ whatever its acks.
 
 from itertools import pairwise
 
-from emulator.judging.crash_testing.crash_promises import Broken
-from emulator.judging.crash_testing.divergence_explanation import parting_rule
-from emulator.judging.crash_testing.loss_explanation import Fate, Fates
-from emulator.judging.crash_testing.replica_logs import ReplicaLogs
-from emulator.judging.crash_testing.run_history import UNTOLD, Cut, History, Led, LostTail, Stated
-from emulator.judging.crash_testing.stopped import left_alone
-from emulator.judging.crash_testing.unclean import UncleanElections
+from emulator.judging.explain.broken_promises import Broken
+from emulator.judging.explain.divergence_explanation import parting_rule
+from emulator.judging.explain.loss_explanation import Fate, Fates
+from emulator.judging.explain.replica_logs import ReplicaLogs
+from emulator.judging.explain.run_history import UNTOLD, Cut, History, Led, LostTail, Stated
+from emulator.judging.explain.stopped import left_alone
+from emulator.judging.explain.unclean import UncleanElections
 from emulator.scenario import scenario_model as m
 from protocol.gates import Gates
 from protocol.ids import TopicPartition

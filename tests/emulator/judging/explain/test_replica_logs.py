@@ -8,12 +8,12 @@ from msgspec.structs import replace
 
 from emulator.judging.crash_testing.crash_judge import lost_tails
 from emulator.judging.crash_testing.crash_plan import resolved_for
-from emulator.judging.crash_testing.crash_rules import gates_of
-from emulator.judging.crash_testing.recoveries import Recovery
-from emulator.judging.crash_testing.replica_logs import ReplicaLogs
-from emulator.judging.crash_testing.run_history import UNSEEN, UNTOLD, Cut, History, LostTail, Unseen, Written
+from emulator.judging.explain.promise_rules import gates_of
+from emulator.judging.explain.recoveries import Recovery
+from emulator.judging.explain.replica_logs import ReplicaLogs
+from emulator.judging.explain.run_history import UNSEEN, UNTOLD, Cut, History, LostTail, Unseen, Written
 from emulator.judging.oracle.truth import Batch
-from tests.emulator.judging.crash_testing.traces import TOPIC_PARTITION
+from tests.emulator.judging.explain.traces import TOPIC_PARTITION
 
 X = Written(4, 0, 0, 1, 3, 70)
 """A wrapper, as broker-0 copied it."""

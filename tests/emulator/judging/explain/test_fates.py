@@ -3,11 +3,11 @@
 import pytest
 
 from emulator.judging.crash_testing.crash_plan import resolved_for
-from emulator.judging.crash_testing.crash_rules import gates_of
-from emulator.judging.crash_testing.loss_explanation import Fates
-from emulator.judging.crash_testing.replica_logs import ReplicaLogs
-from emulator.judging.crash_testing.run_history import Followed, Led, LostTail, Stated, Written
-from tests.emulator.judging.crash_testing.traces import COPIED, TOPIC_PARTITION, C, committed, stated
+from emulator.judging.explain.loss_explanation import Fates
+from emulator.judging.explain.promise_rules import gates_of
+from emulator.judging.explain.replica_logs import ReplicaLogs
+from emulator.judging.explain.run_history import Followed, Led, LostTail, Stated, Written
+from tests.emulator.judging.explain.traces import COPIED, TOPIC_PARTITION, C, committed, stated
 
 
 def test_who_leads_on_in_its_epoch_replaces_what_it_wrote_before() -> None:

@@ -2,12 +2,12 @@
 
 from typing import Any, Final
 
-from emulator.judging.crash_testing.crash_promises import broken_promises
-from emulator.judging.crash_testing.crash_rules import Rules, gates_of
-from emulator.judging.crash_testing.history_builder import history_of
-from emulator.judging.crash_testing.loss_explanation import Fate, Fates
-from emulator.judging.crash_testing.replica_logs import ReplicaLogs
-from emulator.judging.crash_testing.run_history import UNTOLD, Cut, History, LostTail
+from emulator.judging.explain.broken_promises import broken_promises
+from emulator.judging.explain.history_builder import history_of
+from emulator.judging.explain.loss_explanation import Fate, Fates
+from emulator.judging.explain.promise_rules import Rules, gates_of
+from emulator.judging.explain.replica_logs import ReplicaLogs
+from emulator.judging.explain.run_history import UNTOLD, Cut, History, LostTail
 from emulator.judging.judged import JudgedRun
 from emulator.judging.oracle.promise_registry import UNCLEAN
 from emulator.runs.resolve import Resolved

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
-from emulator.judging.crash_testing.crash_promises import Broken
-from emulator.judging.crash_testing.settled_state import brokers_of
+from emulator.judging.explain.broken_promises import Broken
+from emulator.judging.explain.settled_state import brokers_of
 from emulator.judging.oracle.truth import Truth
 from emulator.machines.broker.replica_log import Log
 from emulator.machines.node.broker_node import BrokerNode

@@ -9,8 +9,8 @@ from math import inf
 
 import msgspec
 
-from emulator.judging.crash_testing.replica_logs import ReplicaLogs
-from emulator.judging.crash_testing.run_history import UNSEEN, Cut, Followed, History, Led, LostTail, Written
+from emulator.judging.explain.replica_logs import ReplicaLogs
+from emulator.judging.explain.run_history import UNSEEN, Cut, Followed, History, Led, LostTail, Written
 from emulator.topology import broker_name
 from protocol.ids import TopicPartition
 

@@ -5,15 +5,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from emulator.judging.crash_testing.crash_promises import Broken, broken_promises, broken_recoveries
-from emulator.judging.crash_testing.history_builder import history_of
-from emulator.judging.crash_testing.recoveries import Recovery
-from emulator.judging.crash_testing.run_history import History, Stated
+from emulator.judging.explain.broken_promises import Broken, broken_promises, broken_recoveries
+from emulator.judging.explain.history_builder import history_of
+from emulator.judging.explain.recoveries import Recovery
+from emulator.judging.explain.run_history import History, Stated
 from emulator.judging.oracle.truth import Batch, Belief, Truth
 from protocol.events import ZnodeChanged
 from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from protocol.znodes import Leadership, encode_state, state_path
-from tests.emulator.judging.crash_testing.traces import TOPIC_PARTITION, rules, stated
+from tests.emulator.judging.explain.traces import TOPIC_PARTITION, rules, stated
 from tests.emulator.judging.oracle.truths import PLACE, healthy, of_group, write
 from tests.ids import brokers
 

@@ -10,8 +10,8 @@ from math import inf
 import msgspec
 
 from emulator.check_table import checks_despite
-from emulator.judging.crash_testing.recoveries import Recovery
-from emulator.judging.crash_testing.run_history import History, Stated
+from emulator.judging.explain.recoveries import Recovery
+from emulator.judging.explain.run_history import History, Stated
 from emulator.judging.oracle.anomalies import ANOMALIES
 from emulator.judging.oracle.group_promises import group_ahead_of_log
 from emulator.judging.oracle.leadership_promises import (
