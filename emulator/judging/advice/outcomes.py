@@ -6,6 +6,7 @@ import msgspec
 
 from emulator.check_table import ADVICE
 from emulator.judging.advice.availability import Waits, reads_of, writes_of
+from emulator.judging.explain.explanation import Evidence
 from emulator.judging.explain.reasons import reason_of
 from emulator.judging.judged import JudgedRun
 from emulator.runs.resolve import Resolved
@@ -35,11 +36,12 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 def outcome_of(fault: str, seed: int, run: JudgedRun, resolved: Resolved) -> Outcome:
     checks = run.verdict.checks
     broken = {name: checks[name].count for name in PROMISES if checks[name].verdict == "violated"}
+    evidence = Evidence(resolved, run.played.world.trace.entries, run.truth)
     return Outcome(
         fault=fault,
         seed=seed,
         broken=broken,
-        reasons={name: reason_of(name, run, resolved) for name in broken},
+        reasons={name: reason_of(name, checks[name].evidence, evidence) for name in broken},
         writes=writes_of(run.played.world),
         reads=reads_of(run.played.world, run.played.operations, resolved.scenario),
         untold="; ".join(run.verdict.unknown_because),

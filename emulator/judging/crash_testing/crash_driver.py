@@ -9,8 +9,8 @@ import random
 
 from emulator.faults import actions as act
 from emulator.judging.crash_testing.crash_plan import Plan
+from emulator.judging.explain.finished_run import Exited
 from emulator.judging.explain.recoveries import Recoveries
-from emulator.judging.explain.settled_state import Exited
 from emulator.scenario.player.player import Player
 from emulator.storage.files import NodeKilled
 from emulator.topology import OBSERVER

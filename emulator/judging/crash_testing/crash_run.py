@@ -2,15 +2,12 @@
 
 from collections.abc import Callable
 
-import msgspec
-
 from emulator.judging.crash_testing.crash_driver import Attendant
 from emulator.judging.crash_testing.crash_plan import Plan, resolved_for
-from emulator.judging.explain.settled_state import Exited, Unsettled, unsettled
+from emulator.judging.explain.finished_run import FinishedRun
+from emulator.judging.explain.settled_state import Unsettled, unsettled
 from emulator.judging.oracle.probe import Probe
-from emulator.machines.client.client_operations import KeptOperations
 from emulator.machines.node.specs import machine_for
-from emulator.runs.resolve import Resolved
 from emulator.runs.simulated import MAX_MS, collector_disabled
 from emulator.scenario.player.player import Player
 from emulator.storage.memory_files import MemoryFiles
@@ -30,25 +27,13 @@ STILL_MS = 12_000.0
 LOOK_MS = 1_000.0
 
 
-class Died(msgspec.Struct):
-    """A finished run. `unsettled`: failures to settle at its end.
-
-    `settled_ms`: time from the end of the script.
-    """
+class Died(FinishedRun, kw_only=True):
+    """A finished run. `settled_ms`: time from the end of the script."""
 
     plan: Plan
-    resolved: Resolved
-    world: SimulatedWorld
     player: Player
     attendant: Attendant
-    probe: Probe
-    operations: KeptOperations
-    unsettled: list[Unsettled]
     settled_ms: float
-
-    @property
-    def exits(self) -> list[Exited]:
-        return self.attendant.exits
 
 
 def play_death(plan: Plan) -> Died:
@@ -83,7 +68,11 @@ def play_death(plan: Plan) -> Died:
         _pass(world, plan.back_ms)
         attendant.spare()
         still = settle(world)
-    return Died(plan, resolved, world, player, attendant, probe, operations, still, world.now_ms - ended_ms)
+    return Died(
+        resolved=resolved, world=world, probe=probe, operations=operations, recoveries=attendant.logs.found,
+        exits=attendant.exits, unsettled=still, plan=plan, player=player, attendant=attendant,
+        settled_ms=world.now_ms - ended_ms,
+    )  # fmt: skip
 
 
 def settle(world: SimulatedWorld) -> list[Unsettled]:

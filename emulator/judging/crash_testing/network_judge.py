@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from emulator.judging.crash_testing.crash_evidence import happened, recoveries_of, truth_left
-from emulator.judging.crash_testing.crash_judge import Judged, lost_tails, put
+from emulator.judging.crash_testing.crash_judge import Judged, put
 from emulator.judging.crash_testing.crash_network import SETTLED, DiedOver
-from emulator.judging.explain.broken_promises import Broken, broken_promises, broken_recoveries
-from emulator.judging.explain.history_builder import Happened, history_of
-from emulator.judging.explain.promise_rules import Rules
+from emulator.judging.explain.broken_promises import Broken
+from emulator.judging.explain.explanation import Evidence, Rule, explain
+from emulator.judging.explain.history_builder import Happened
 from emulator.judging.explain.run_history import History
 from emulator.judging.explain.stopped import still
 from emulator.judging.explain.stuck import UNREGISTERED, exit_rule, first_state_unknown, session_timeout_ms
@@ -25,14 +25,12 @@ def judge_network_death(died: DiedOver, run_dir: Path) -> Judged:
     """Judge a run by its events and disks."""
     events = happened(run_dir)
     topology = died.resolved.spec.topology
-    history = history_of(events)
     truth = truth_left(run_dir, topology, events)
     recoveries = recoveries_of(died.left, died.power_lost, died.disk_lost, events)
-    rules = Rules(died.resolved, history, tails=lost_tails(recoveries, topology))
-    judged = Judged([], {})
-    for broken in (*broken_promises(truth, history), *broken_recoveries(recoveries)):
-        put(judged, broken, rules.allowing(broken))
-    judged.events = rules.events
+    run, judged = Evidence(died.resolved, events, truth, recoveries), Judged([], {})
+    for broken in run.violations():
+        put(judged, broken, explain(run, broken))
+    judged.events = run.rules.events
     absent: dict[int, str] = {}
     reasons = {(node, incarnation): event for node, incarnation, *_, event in events if isinstance(event, NodeStopped)}
     for end in died.exits:
@@ -40,18 +38,18 @@ def judge_network_death(died: DiedOver, run_dir: Path) -> Judged:
             continue
         stopped = reasons.get((end.node, end.incarnation))
         reason = stopped.reason if stopped is not None else f"exited with code {end.code} and no output"
-        rule = exit_rule(rules.gates, stopped.kind) if stopped is not None else ""
-        put(judged, Broken("exit", f"{end.node} ended at {end.at_ms:.0f} ms: {reason}"), rule)
+        rule = exit_rule(run.gates, stopped.kind) if stopped is not None else ""
+        put(judged, Broken("exit", f"{end.node} ended at {end.at_ms:.0f} ms: {reason}"), Rule(rule) if rule else None)
         if end.node not in died.alive and rule:
             absent[topology.node(end.node).number] = rule
-    if not rules.gates.registration_retries_node_exists:
+    if not run.gates.registration_retries_node_exists:
         absent |= dict.fromkeys(_unregistered(died), UNREGISTERED)
-    timeout_ms = session_timeout_ms(died.resolved, history)
-    for broken in _unsettled(died, truth, history):
+    timeout_ms = session_timeout_ms(died.resolved, run.history)
+    for broken in _unsettled(died, truth, run.history):
         rule = next(iter(absent.values()), "") or _stuck(
-            rules.gates, history, events, broken.topic_partition, timeout_ms
+            run.gates, run.history, events, broken.topic_partition, timeout_ms
         )
-        put(judged, broken, rule)
+        put(judged, broken, Rule(rule) if rule else None)
     return judged
 
 

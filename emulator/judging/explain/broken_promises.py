@@ -3,7 +3,7 @@
 Each finding names the kind of promise; `rules` then says whether the version and its settings ever made it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from math import inf
 
@@ -30,12 +30,13 @@ class Broken(msgspec.Struct, frozen=True):
 
     - `what`: settled, ensemble, recovery, election, state, lost, duplicate, divergence, high-watermark, reread, epoch,
       epoch-order (in a log), epoch-cache (of a batch), controller, or the name of a check that no death excuses
-      (ALWAYS_KEPT)
+      (ALWAYS_KEPT), one of LIVENESS, or one of BEHAVIOURS
     - `acks` of a lost record (-1 all); `offset` -1: no offset; `value` and `digest` of the record, "" and 0 without one
     - `broker`, `epoch`: of a leader whose high watermark decreased
     - `unexplained`: copies of a record beyond the attempts to produce it
     - `others`: replicas that differ from the final leader; `held`: (broker, epoch, digest) of all batches there
     - `found`: digests that a power loss left, if they are no part of the former log
+    - `joined`: of dead replicas in the ISR, whether their leader has asked for it
     - `since_ms`, `until_ms`: period in which an election was decided; since when a log is back
     """
 
@@ -52,6 +53,7 @@ class Broken(msgspec.Struct, frozen=True):
     others: tuple[int, ...] = ()
     held: tuple[tuple[int, int, int], ...] = ()
     found: tuple[int, ...] = ()
+    joined: bool = False
     since_ms: float = 0.0
     until_ms: float = inf
 
@@ -153,7 +155,7 @@ def _states(topic_partition: TopicPartition, stated: list[Stated]) -> Iterator[B
             yield Broken("election", text, topic_partition, since_ms=was.at_ms, until_ms=now.at_ms)
 
 
-def broken_recoveries(recoveries: list[Recovery]) -> Iterator[Broken]:
+def broken_recoveries(recoveries: Iterable[Recovery]) -> Iterator[Broken]:
     """Broken rules of recovery (semantics 3).
 
     A killed process loses nothing of its log; a power loss leaves a prefix, a lost disk nothing.

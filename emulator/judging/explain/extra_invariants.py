@@ -1,6 +1,6 @@
 """Promises without trace in final logs: behaviour that only events show.
 
-Each finding has the rule of docs/semantics.md that explains it in the versions that have the rule; elsewhere none.
+In the versions that have its rule, `behaviour_rule` has the rule of docs/semantics.md that explains a finding.
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,6 +10,7 @@ from math import inf
 import msgspec
 
 from emulator.faults.machine_fault_kinds import SILENT_ENDS
+from emulator.judging.explain.broken_promises import Broken
 from emulator.judging.explain.history_builder import Happened
 from emulator.judging.explain.run_history import History, Stated
 from emulator.topology import node_name
@@ -38,25 +39,31 @@ DEAD_MS = 8_000.0
 """Time after a controller's election, at which it has long read the live brokers."""
 
 
-class Further(msgspec.Struct, frozen=True):
-    """One finding. `what`: refused, dead-in-isr, thrown-away. `rule` "": none."""
-
-    what: str
-    text: str
-    rule: str
+BEHAVIOURS = ("refused", "thrown-away", "dead-in-isr")
 
 
-def further(events: Iterable[Happened], history: History, gates: Gates) -> Iterator[Further]:
+def forbidden_behaviour(events: Iterable[Happened], history: History) -> Iterator[Broken]:
     """Findings of a run. `events` in order of time."""
     run_events = list(events)
     known, end_ms = [one for one in run_events if type(one[5]) in WANTED], run_events[-1][4]
-    for found in _refused(known):
-        yield Further("refused", found, "" if gates.alter_isr else REFUSED)
-    for found in _thrown_away(known):
-        yield Further("thrown-away", found, THROWN_AWAY if gates.out_of_range_starts_over else "")
-    left = "" if gates.startup_offlines_dead_replicas else DEAD_IN_ISR
-    for found, joined in _dead_in_isr(known, history, end_ms):
-        yield Further("dead-in-isr", found, DEAD_JOINS if joined else left)
+    for text in _refused(known):
+        yield Broken("refused", text)
+    for text in _thrown_away(known):
+        yield Broken("thrown-away", text)
+    for text, joined in _dead_in_isr(known, history, end_ms):
+        yield Broken("dead-in-isr", text, joined=joined)
+
+
+def behaviour_rule(gates: Gates, broken: Broken) -> str:
+    """The rule of the versions that have it; "": none."""
+    match broken.what:
+        case "refused":
+            return "" if gates.alter_isr else REFUSED
+        case "thrown-away":
+            return THROWN_AWAY if gates.out_of_range_starts_over else ""
+        case _:
+            left = "" if gates.startup_offlines_dead_replicas else DEAD_IN_ISR
+            return DEAD_JOINS if broken.joined else left
 
 
 WANTED: frozenset[type[Event]] = frozenset(

@@ -38,12 +38,12 @@ class Losses:
         self._gates = gates
         self._history = history
         self._unclean = unclean
-        self._fates = Fates(history, logs)
+        self.fates = Fates(history, logs)
         self.events: list[str] = []
 
     def lost(self, broken: Broken) -> str:
         """The rule that allows the loss of every promised copy; "": none does."""
-        fates = self._fates.of(broken.topic_partition, broken.offset, broken.digest)
+        fates = self.fates.of(broken.topic_partition, broken.offset, broken.digest)
         if broken.acks == m.ALL_ACKS:
             committed = [fate for fate in fates if fate.committed_ms is not None]
             return self._all(committed, [self._committed(fate) for fate in committed])
@@ -51,7 +51,7 @@ class Losses:
 
     def reread(self, broken: Broken) -> str:
         """The rule that allows two contents at one offset, the committed one lost; "": none does."""
-        fates = self._fates.replaced(broken.topic_partition, broken.offset)
+        fates = self.fates.replaced(broken.topic_partition, broken.offset)
         committed = [fate for fate in fates if fate.committed_ms is not None] or fates
         return self._all(committed, [self._committed(fate) for fate in committed])
 
@@ -75,7 +75,7 @@ class Losses:
             case LostTail() if own:
                 return NOT_SYNCED
             case Cut(at_ms=at_ms, broker=broker) if own:  # it followed another leader since
-                roles = self._fates.followed(fate.topic_partition, broker, at_ms)
+                roles = self.fates.followed(fate.topic_partition, broker, at_ms)
                 return NEXT_WITHOUT if any(role.epoch > fate.held[0] for role in roles) else ""
             case _:
                 return NEXT_WITHOUT if not own else ""
@@ -100,7 +100,7 @@ class Losses:
         counted = "" if gates.fences_by_epoch else self._counted_from_the_past(fate, by)
         if counted:
             return counted
-        if self._fates.holds_another(fate, by) and (parted := parting_rule(gates)):
+        if self.fates.holds_another(fate, by) and (parted := parting_rule(gates)):
             return f"{parted}, and who held another record in its place led"
         if isinstance(gone, Cut):
             if gates.truncates_to_high_watermark and gone.reason in (CutReason.HIGH_WATERMARK, UNTOLD):

@@ -1,16 +1,12 @@
 """Explains a broken promise in a sentence: a record's holders, and the removing event."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
-from emulator.judging.explain.broken_promises import broken_promises
-from emulator.judging.explain.history_builder import history_of
-from emulator.judging.explain.loss_explanation import Fate, Fates
-from emulator.judging.explain.promise_rules import Rules, gates_of
-from emulator.judging.explain.replica_logs import ReplicaLogs
+from emulator.judging.explain.explanation import Evidence, explain
+from emulator.judging.explain.loss_explanation import Fate
 from emulator.judging.explain.run_history import UNTOLD, Cut, History, LostTail
-from emulator.judging.judged import JudgedRun
 from emulator.judging.oracle.promise_registry import UNCLEAN
-from emulator.runs.resolve import Resolved
 from protocol.ids import topic_partition_of
 from protocol.kinds import CutReason
 
@@ -20,18 +16,17 @@ NOWHERE: Final = -1
 """Without an offset: a record with acks=0 gets no response."""
 
 
-def reason_of(check: str, run: JudgedRun, resolved: Resolved) -> str:
-    """Reason of the first violation in the evidence."""
-    evidence = run.verdict.checks[check].evidence
-    if not evidence:
+def reason_of(check: str, details: Sequence[dict[str, Any]], run: Evidence) -> str:
+    """Reason of a check's first violation. `details`: of its violations, as in the verdict."""
+    if not details:
         return ""
-    first = evidence[0]
+    first = details[0]
     if check == "lost-acknowledged":
-        return _lost(first, run, resolved)
+        return _lost(first, run)
     if check == "replica-divergence":
-        return _parted(first, run, resolved)
+        return _parted(first, run)
     if check == "read-then-lost":
-        return _read_then_lost(first, run, resolved)
+        return _read_then_lost(first, run)
     if check == "duplicate":
         return (
             f"a batch was sent in {first['attempts']} attempts, because no response came, and is in the log "
@@ -44,8 +39,8 @@ def reason_of(check: str, run: JudgedRun, resolved: Resolved) -> str:
     return str(first["text"])
 
 
-def _lost(first: dict[str, Any], run: JudgedRun, resolved: Resolved) -> str:
-    history, fate = _fate(first, run, resolved)
+def _lost(first: dict[str, Any], run: Evidence) -> str:
+    fate = _fate(first, run)
     acks = ACKS[first["acks"]]
     if fate is None:
         return f"{first['value']} was sent with {acks}, and no leader ever wrote it: acks=0 gets no response"
@@ -57,47 +52,44 @@ def _lost(first: dict[str, Any], run: JudgedRun, resolved: Resolved) -> str:
     if fate.committed_ms is None:
         sentences.append("no high watermark ever passed it")
     elif fate.by is not None and first["acks"] == -1:
-        sentences.append(_in_sync(fate, history))
+        sentences.append(_in_sync(fate, run.history))
     return "; ".join(one for one in (*sentences, *_taken(fate, run, unclean=first["allowed"] == UNCLEAN)) if one)
 
 
-def _read_then_lost(first: dict[str, Any], run: JudgedRun, resolved: Resolved) -> str:
-    history, fate = _fate(first, run, resolved)
+def _read_then_lost(first: dict[str, Any], run: Evidence) -> str:
+    fate = _fate(first, run)
     if fate is None:
         return str(first["text"])
     by = f"broker-{fate.record.broker}, leading in epoch {fate.record.epoch}"
     sentences = [f"what {by}, had written at offset {first['offset']} was read (times: {first['times']})"]
     if fate.committed_ms is not None:
-        sentences.append(_in_sync(fate, history))
+        sentences.append(_in_sync(fate, run.history))
     return "; ".join(one for one in (*sentences, *_taken(fate, run, unclean=False)) if one)
 
 
-def _parted(first: dict[str, Any], run: JudgedRun, resolved: Resolved) -> str:
+def _parted(first: dict[str, Any], run: Evidence) -> str:
     """The follower that kept a diverging record, and the rule of its version that allows it."""
-    history = history_of(run.played.world.trace.entries)
-    rules = Rules(resolved, history, tails=[])
-    found = (one for one in broken_promises(run.truth, history) if one.what == "divergence")
-    rule = rules.allowing(next(found))
-    return "; ".join([str(first["text"]), *rules.events[:1], *([f"semantics {rule}"] if rule else [])])
+    found = next(one for one in run.violations() if one.what == "divergence")
+    rule = explain(run, found)
+    sentences = [str(first["text"]), *run.rules.events[:1]]
+    return "; ".join([*sentences, *([f"semantics {rule.text}"] if rule is not None else [])])
 
 
-def _fate(first: dict[str, Any], run: JudgedRun, resolved: Resolved) -> tuple[History, Fate | None]:
+def _fate(first: dict[str, Any], run: Evidence) -> Fate | None:
     """The fate of a violation's record; None if no leader ever wrote it."""
-    history = history_of(run.played.world.trace.entries)
-    fates = Fates(history, ReplicaLogs(gates_of(resolved), history, []))
     topic_partition = topic_partition_of(first["partition"])
     assert topic_partition is not None, first
-    found = fates.of(topic_partition, first.get("offset", NOWHERE), first["digest"])
-    return history, found[0] if found else None
+    found = run.rules.losses.fates.of(topic_partition, first.get("offset", NOWHERE), first["digest"])
+    return found[0] if found else None
 
 
-def _taken(fate: Fate, run: JudgedRun, *, unclean: bool) -> list[str]:
+def _taken(fate: Fate, run: Evidence, *, unclean: bool) -> list[str]:
     """The leader elected without the record, and the event that removed the record from it."""
     sentences = []
     if fate.by is not None:
         how = " in an unclean election" if unclean else ""
         sentences.append(f"broker-{fate.by.broker} was elected{how} for epoch {fate.by.epoch} and did not have it")
-    powerless = any(POWER in str(getattr(entry[5], "what", "")) for entry in run.played.world.trace.entries)
+    powerless = any(POWER in str(getattr(entry[5], "what", "")) for entry in run.events)
     return sentences + _gone(fate, power=powerless)
 
 

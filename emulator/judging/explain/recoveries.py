@@ -1,8 +1,11 @@
 """Contents of brokers' disks at an incarnation's end, and after the next one's recovery."""
 
+from collections.abc import Iterable
+
 import msgspec
 
 from emulator.faults import actions as act
+from emulator.judging.explain.run_history import LostTail
 from emulator.judging.oracle.gathering import read_logs
 from emulator.judging.oracle.truth import Batch, Truth
 from emulator.machines.node.broker_node import BrokerNode
@@ -10,6 +13,7 @@ from emulator.storage.files import Files
 from emulator.storage.inspect import partitions_in, partitions_on
 from emulator.storage.memory_files import MemoryFiles
 from emulator.storage.subdirectory_files import Within
+from emulator.topology import Topology
 from emulator.worlds.simulated.node import SimulatedNode
 from protocol.ids import TopicPartition, topic_partition_of
 
@@ -29,6 +33,22 @@ class Recovery(msgspec.Struct, frozen=True):
     held: list[Batch]
     recovered: list[Batch]
     disk: bool = False
+
+
+def lost_tails(recoveries: Iterable[Recovery], topology: Topology) -> list[LostTail]:
+    """Tails of logs that power losses and lost disks removed."""
+    return [
+        LostTail(
+            one.at_ms,
+            topology.node(one.node).number,
+            one.topic_partition,
+            max(one.held[len(one.recovered)].first, one.recovered[-1].last + 1 if one.recovered else 0),
+            one.held[-1].last,
+            one.disk,
+        )
+        for one in recoveries
+        if (one.power or one.disk) and len(one.recovered) < len(one.held)
+    ]
 
 
 class DiskLost(msgspec.Struct, frozen=True):

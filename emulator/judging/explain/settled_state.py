@@ -18,7 +18,6 @@ from emulator.machines.session.tree import Tree
 from emulator.topology import OBSERVER, identifier_of, node_name
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.ids import BrokerId, TopicPartition
-from protocol.kinds import ExitKind
 from protocol.znodes import (
     CONTROLLER,
     CONTROLLER_EPOCH,
@@ -46,16 +45,6 @@ class Unsettled(msgspec.Struct, frozen=True):
     text: str
     topic_partition: TopicPartition = ("", -1)
     broker: int = -1
-
-
-class Exited(msgspec.Struct, frozen=True):
-    """An incarnation that ended by itself."""
-
-    at_ms: float
-    node: str
-    code: int
-    reason: str
-    kind: ExitKind
 
 
 def unsettled(world: SimulatedWorld) -> list[Unsettled]:

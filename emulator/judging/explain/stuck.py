@@ -4,13 +4,12 @@ Such rules let a node exit by itself, a partition lack a leader, a replica stand
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Protocol
 
 from emulator.judging.explain.controller_errors import controller_error
+from emulator.judging.explain.finished_run import FinishedRun
 from emulator.judging.explain.promise_rules import BEHIND_ITS_SUCCESSOR, EMPTY_EPOCH
 from emulator.judging.explain.run_history import History
 from emulator.judging.explain.settled_state import (
-    Exited,
     Unsettled,
     assignments,
     brokers_of,
@@ -25,7 +24,6 @@ from emulator.machines.node.broker_node import BrokerNode
 from emulator.runs import run_limits
 from emulator.runs.resolve import Resolved
 from emulator.topology import broker_name, identifier_named
-from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.gates import Gates
 from protocol.ids import BrokerId, TopicPartition
 from protocol.kinds import ExitKind
@@ -35,28 +33,14 @@ ORDINARY_EXITS = (ExitKind.STILL_REGISTERED, ExitKind.REGISTRATION_EXPIRED)
 """Exits of a broker that starts before its old session has expired (11.10)."""
 UNREGISTERED = "8 (KAFKA-7165): a broker finds its old registration in a new session, and lives on"
 LARGER_THAN_FETCH = "1.9 (KIP-74): up to FETCH 2 no follower gets past a record larger than replica.fetch.max.bytes"
+UNTOLD_ISR = "1.6 (KAFKA-1367): the controller does not hear of an ISR that a leader has changed"
+FORGETFUL = "7 (KAFKA-9254): a log that is told twice of its broker's settings has forgotten what its topic says"
 LOOKED_AT_MS = 250.0
 """Time in which every broker has read the new controller: a thread's turn and a request."""
 SAME_ANSWERS = 5
 """Count of equal responses in a row that show a loop."""
 COMES_AND_GOES_MS = 10_000.0
 """Time within which an incarnation ends as its predecessor did."""
-
-
-class Over(Protocol):
-    """A finished run.
-
-    `unsettled`: failures to settle at its end; `exits`: incarnations that ended by themselves.
-    """
-
-    @property
-    def resolved(self) -> Resolved: ...
-    @property
-    def world(self) -> SimulatedWorld: ...
-    @property
-    def unsettled(self) -> Sequence[Unsettled]: ...
-    @property
-    def exits(self) -> Sequence[Exited]: ...
 
 
 def exit_rule(gates: Gates, kind: str) -> str:
@@ -72,8 +56,12 @@ def exit_rule(gates: Gates, kind: str) -> str:
     return ""
 
 
-def unsettled_rule(died: Over, history: History, gates: Gates, one: Unsettled) -> str:
+def unsettled_rule(died: FinishedRun, history: History, gates: Gates, one: Unsettled) -> str:
     """The rule by which Kafka would not settle either; "" if none does."""
+    if one.what == "told-isr" and not gates.watches_isr_changes:
+        return UNTOLD_ISR
+    if one.what == "settings" and gates.topic_config_lost_on_reload:
+        return FORGETFUL
     gone = absent(died, history, gates)
     if one.broker in gone:
         return gone[one.broker]
@@ -157,7 +145,7 @@ def repeats_epoch_request(
     return ""
 
 
-def absent(died: Over, history: History, gates: Gates) -> dict[int, str]:
+def absent(died: FinishedRun, history: History, gates: Gates) -> dict[int, str]:
     """{broker: rule} of brokers that a rule keeps away, or that come and go."""
     found: dict[int, str] = {}
     for number in brokers_of(died.world):
@@ -172,7 +160,7 @@ def absent(died: Over, history: History, gates: Gates) -> dict[int, str]:
     return {broker: rule for broker, rule in found.items() if rule}
 
 
-def _ended_by(died: Over, gates: Gates, broker: int) -> str:
+def _ended_by(died: FinishedRun, gates: Gates, broker: int) -> str:
     """The rule by which the broker's incarnations ended.
 
     Between two exits for the same reason it finds its old registration, as every broker does that returns too early.
@@ -213,7 +201,7 @@ def first_state_unknown(history: History, topic_partition: TopicPartition, state
 
 
 def _bounced(
-    died: Over,
+    died: FinishedRun,
     history: History,
     gates: Gates,
     topic_partition: TopicPartition,
@@ -247,7 +235,7 @@ def _without_leader(node: BrokerNode, topic_partition: TopicPartition) -> bool:
 
 
 def _behind_half_way(
-    died: Over, history: History, gates: Gates, topic_partition: TopicPartition, assigned: tuple[int, ...]
+    died: FinishedRun, history: History, gates: Gates, topic_partition: TopicPartition, assigned: tuple[int, ...]
 ) -> str:
     """The rule if a replica's broker never received the leader; otherwise "".
 
@@ -271,7 +259,7 @@ def _behind_half_way(
     return ""
 
 
-def _leader_stuck(died: Over, gates: Gates, topic_partition: TopicPartition, state: Leadership) -> str:
+def _leader_stuck(died: FinishedRun, gates: Gates, topic_partition: TopicPartition, state: Leadership) -> str:
     """The rule if its leader cannot change the ISR; otherwise ""."""
     leader = brokers_of(died.world).get(state.leader)
     partition = partition_of(leader, topic_partition) if leader is not None else None
@@ -309,7 +297,9 @@ def _about(one: Unsettled, followers: list[int], state: Leadership) -> list[int]
             return []
 
 
-def _larger_than_fetch(died: Over, gates: Gates, one: Unsettled, assigned: tuple[int, ...], state: Leadership) -> str:
+def _larger_than_fetch(
+    died: FinishedRun, gates: Gates, one: Unsettled, assigned: tuple[int, ...], state: Leadership
+) -> str:
     """The rule if all followers concerned wait at a record larger than a fetch; otherwise ""."""
     brokers = brokers_of(died.world)
     leader = partition_of(brokers[state.leader], one.topic_partition) if state.leader in brokers else None

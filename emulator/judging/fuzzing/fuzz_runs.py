@@ -4,15 +4,13 @@ A cluster with open faults need not settle."""
 
 from collections.abc import Callable
 
-import msgspec
-
 from emulator.faults import actions as act
+from emulator.judging.explain.finished_run import Exited, FinishedRun
 from emulator.judging.explain.recoveries import Recoveries
-from emulator.judging.explain.settled_state import Exited, Unsettled, assignments, brokers_of, ensemble_state, state_of
+from emulator.judging.explain.settled_state import Unsettled, assignments, brokers_of, ensemble_state, state_of
 from emulator.judging.explain.settled_state import unsettled as unsettled_now
 from emulator.judging.explain.stuck import ORDINARY_EXITS
 from emulator.judging.oracle.probe import Probe
-from emulator.machines.client.client_operations import KeptOperations
 from emulator.machines.node.specs import machine_for
 from emulator.runs.resolve import Resolved
 from emulator.runs.simulated import MAX_MS
@@ -43,24 +41,13 @@ It applies after the script.
 TOO_EARLY = (*ORDINARY_EXITS, ExitKind.NO_SESSION_SERVICE)
 
 
-class Over(msgspec.Struct):
-    """A finished run.
+class ScheduleRun(FinishedRun, kw_only=True):
+    """A finished run. `undone`: numbers of the script's impossible steps, from 1."""
 
-    `undone`: numbers of the script's impossible steps, from 1. `unsettled`: failures to settle at the end. `exits`:
-    incarnations that ended by themselves.
-    """
-
-    resolved: Resolved
-    world: SimulatedWorld
-    probe: Probe
-    operations: KeptOperations
-    logs: Recoveries
-    exits: list[Exited]
     undone: list[int]
-    unsettled: list[Unsettled] = []
 
 
-def play_schedule(resolved: Resolved, seed: int, *, looks_on: bool = True, helped: bool = True) -> Over:
+def play_schedule(resolved: Resolved, seed: int, *, looks_on: bool = True, helped: bool = True) -> ScheduleRun:
     """Play a scenario.
 
     `looks_on`: continue after the last step until the cluster has settled. `helped`: restart brokers then that returned
@@ -110,7 +97,10 @@ def play_schedule(resolved: Resolved, seed: int, *, looks_on: bool = True, helpe
     for name, node in world.nodes.items() if over else ():
         if not node.alive and node.died is not None and node.died.kind in TOO_EARLY and name != OBSERVER:
             start(name)
-    run = Over(resolved, world, probe, operations, logs, exits, _undone(player))
+    run = ScheduleRun(
+        resolved=resolved, world=world, probe=probe, operations=operations, recoveries=logs.found, exits=exits,
+        undone=_undone(player),
+    )  # fmt: skip
     if not looks_on:
         run.unsettled = [*unsettled_now(world), *isr_untold(world)] if _mended(world) else []
     elif _mended(world):

@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from emulator.judging.crash_testing.crash_judge import lost_tails
 from emulator.judging.crash_testing.crash_plan import resolved_for
 from emulator.judging.explain.promise_rules import gates_of
-from emulator.judging.explain.recoveries import Recovery
+from emulator.judging.explain.recoveries import Recovery, lost_tails
 from emulator.judging.explain.replica_logs import ReplicaLogs
 from emulator.judging.explain.run_history import UNSEEN, UNTOLD, Cut, History, LostTail, Unseen, Written
 from emulator.judging.oracle.truth import Batch
