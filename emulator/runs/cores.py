@@ -12,7 +12,7 @@ import signal
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from itertools import islice
 from multiprocessing import resource_tracker
 from typing import Any, Literal, Protocol, TypeVar
@@ -129,6 +129,22 @@ def on_all_cores(
     """
     with all_cores(make, options, processes, most=len(seeds)) as play:
         yield from play(seeds)
+
+
+def collect(
+    results: Generator[Result, None, None],
+    add: Callable[[Result], object],
+    ended: Callable[[], bool | None] = lambda: True,
+) -> None:
+    """Add each result to its grouping, until all are there or `ended` returns False.
+
+    `ended` is called for each. Afterwards, and on an interrupt, all processes end.
+    """
+    with closing(results):
+        for result in results:
+            add(result)
+            if ended() is False:
+                return
 
 
 @contextmanager

@@ -54,6 +54,13 @@ def collector_disabled() -> Iterator[None]:
             gc.enable()
 
 
+def let_pass(world: SimulatedWorld, ms: float) -> None:
+    """Let time pass in a world whose script is over."""
+    over: list[bool] = []
+    world.at(world.now_ms + ms, over.append, True)
+    world.run(lambda: bool(over), max_ms=MAX_MS)
+
+
 def on_roster(world: SimulatedWorld, roster: Roster) -> None:
     """Connect the world's starts to the roster: a start changes it, and reports its state."""
 

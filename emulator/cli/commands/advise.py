@@ -91,8 +91,8 @@ def advise_command(options: AdviseOptions) -> int:
         return UNKNOWN
     try:
         with players_of(options.master) as players:
-            with progress_of(f"{len(base.faults)} faults", len(campaign.runs)) as advance:
-                advice = advise(campaign, base, advance, players)
+            with progress_of(f"{len(base.faults)} faults", len(campaign.runs)) as ended:
+                advice = advise(campaign, base, ended, players)
             recommendation = recommend(advice, base, players)
             pairs = _pairs(options, advice, base, limit_s, players) if options.pairs else None
     except NotOnSpark as error:
@@ -179,13 +179,7 @@ def _pairs(
     of_pairs = msgspec.structs.replace(base, faults=faults)
     campaign = asked_of(singles.asked.choices[0], of_pairs, parse_seeds(options.seeds or SEEDS_OF_PAIRS))
     count = len(campaign.runs) if options.runs is None else min(options.runs, len(campaign.runs))
-    began_s = monotonic()
-    with progress_of(f"{count} of {len(campaign.runs)} runs of pairs", count) as advance:
-
-        def ended() -> bool:
-            advance()
-            return limit_s is None or monotonic() - began_s < limit_s
-
+    with progress_of(f"{count} of {len(campaign.runs)} runs of pairs", count, limit_s=limit_s) as ended:
         return advise_pairs(campaign, of_pairs, singles.summaries, ended, options.runs, players)
 
 

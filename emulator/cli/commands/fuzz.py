@@ -8,7 +8,7 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic
 
@@ -27,7 +27,7 @@ from emulator.judging.fuzzing.fuzz_search import Find, Hunt, HuntOptions, hunted
 from emulator.judging.fuzzing.generator import SAFE
 from emulator.judging.fuzzing.rule_coverage import Closely, chosen, looked_at
 from emulator.regular_files import read_regular, write_whole
-from emulator.runs.cores import Players, played_by_python
+from emulator.runs.cores import Players, collect, played_by_python
 from emulator.runs.deployment_options import UnusableOption, check_seed
 from emulator.runs.directory import prepare
 from emulator.runs.resolve import resolve
@@ -138,17 +138,17 @@ def _play(
     spec: HuntOptions, hunt: Hunt, runs: int, limit_s: float | None, out: Path | None, players: Players | None
 ) -> None:
     """Play until the number of runs, the time limit or an interrupt is reached."""
-    began_s = saved_s = monotonic()
-    title = f"fuzz {spec.version}"
+    saved_s = monotonic()
+
+    def save(_: object) -> None:
+        nonlocal saved_s
+        if out is not None and monotonic() - saved_s > SAVED_EVERY_S:
+            saved_s = monotonic()
+            _save(out, spec, hunt)
+
     try:
-        with closing(hunted(spec, hunt, runs, players)) as ended, progress_of(title, runs, hunt.runs) as advance:
-            for _ in ended:
-                advance()
-                if out is not None and monotonic() - saved_s > SAVED_EVERY_S:
-                    saved_s = monotonic()
-                    _save(out, spec, hunt)
-                if limit_s is not None and monotonic() - began_s > limit_s:
-                    break
+        with progress_of(f"fuzz {spec.version}", runs, hunt.runs, limit_s) as ended:
+            collect(hunted(spec, hunt, runs, players), save, ended)
     except KeyboardInterrupt:
         print("faultline fuzz: interrupted; shrinking the finds so far", file=sys.stderr)
 
@@ -156,11 +156,13 @@ def _play(
 def _shrink(hunt: Hunt, players: Players | None) -> None:
     """Shrink the finds that are not shrunk yet."""
     large = [find for find in hunt.finds if not find.file]
-    with progress_of("shrinking", len(large)) as advance:
-        for find in made_small(large, players):
-            place = next(number for number, one in enumerate(hunt.finds) if one.broken.cause == find.broken.cause)
-            hunt.finds[place] = find
-            advance()
+
+    def replace(find: Find) -> None:
+        place = next(number for number, one in enumerate(hunt.finds) if one.broken.cause == find.broken.cause)
+        hunt.finds[place] = find
+
+    with progress_of("shrinking", len(large)) as ended:
+        collect(made_small(large, players), replace, ended)
 
 
 # --- saved state ---

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -11,13 +12,24 @@ from emulator.screen import Screen
 
 
 @contextmanager
-def progress_of(title: str, total: int, done: int = 0) -> Iterator[Callable[[], None]]:
-    """Yield a function to call for each run that ends. `done`: runs that ended before."""
+def progress_of(
+    title: str, total: int, done: int = 0, limit_s: float | None = None
+) -> Iterator[Callable[[], bool]]:
+    """Yield a function to call for each run that ends.
+
+    It returns whether the time limit allows another run. `done`: runs that ended before.
+    """
+    began_s = monotonic()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = Screen(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         bar = progress.add_task(title, total=total, completed=done)
-        yield lambda: progress.advance(bar)
+
+        def ended() -> bool:
+            progress.advance(bar)
+            return limit_s is None or monotonic() - began_s < limit_s
+
+        yield ended
 
 
 @contextmanager

@@ -8,7 +8,6 @@ outcomes than recordings; there a run need not equal one.
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
 from pathlib import Path
 from textwrap import wrap
 from time import perf_counter
@@ -30,7 +29,7 @@ from emulator.judging.ci_reports import NOBODY, ForMachines
 from emulator.judging.event_causes import causes_of, with_events
 from emulator.judging.seed_runs import SeedResult, SeedsOptions, UnusableSeeds, parse_seeds, play_seeds, replay_command
 from emulator.packaged import GOLDEN
-from emulator.runs.cores import Players
+from emulator.runs.cores import Players, collect
 from emulator.runs.resolve import Resolved
 from emulator.runs.scenario_sources import recordings_of
 from emulator.scenario.missed_waits import whenever
@@ -110,21 +109,16 @@ def _played(
 ) -> list[SeedResult]:
     """All results, by seed; with a progress bar on a terminal."""
     results: list[SeedResult] = []
-    with closing(play_seeds(spec, seeds, players)) as playing, progress_of(_title(resolved), len(seeds)) as ended:
-        for result in playing:
-            results.append(result)
-            ended()
+    with progress_of(_title(resolved), len(seeds)) as ended:
+        collect(play_seeds(spec, seeds, players), results.append, ended)
     return sorted(results, key=lambda result: result.seed)
 
 
 def _keep(spec: CampaignOptions, campaign: Campaign, resolved: Resolved, players: Players | None) -> None:
     """Play the seeds that the campaign does not have."""
     missing = [number for number in range(spec.space.runs) if number not in campaign.done]
-    bar = progress_of(_title(resolved), spec.space.runs, len(campaign.done))
-    with closing(play_runs(spec, missing, players)) as playing, bar as ended:
-        for row in playing:
-            campaign.add(row)
-            ended()
+    with progress_of(_title(resolved), spec.space.runs, len(campaign.done)) as ended:
+        collect(play_runs(spec, missing, players), campaign.add, ended)
 
 
 def _title(resolved: Resolved) -> str:

@@ -5,8 +5,7 @@ exit code is 0; 3 if a cell has no conclusive run, 70 if a run met a bug of faul
 """
 
 import sys
-from collections.abc import Iterable, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from time import perf_counter
@@ -28,7 +27,7 @@ from emulator.judging.campaigns.space import Space, UnusableSpace, all_of, some_
 from emulator.judging.campaigns.sweeps import Sweep, find_sweep, measure_named, shipped, sweep_of
 from emulator.judging.seed_runs import parse_seeds
 from emulator.regular_files import write_whole
-from emulator.runs.cores import Players
+from emulator.runs.cores import collect
 from emulator.runs.scenario_sources import catalogue
 from emulator.screen import Screen, for_lines
 
@@ -53,6 +52,20 @@ class SweepOptions(msgspec.Struct, frozen=True):
     master: str | None = None
 
 
+class Summary(msgspec.Struct):
+    """Cells of all rows, by number; it keeps no row.
+
+    `bugs`: whether a run met a bug of faultline.
+    """
+
+    cells: dict[int, Cell] = {}
+    bugs: bool = False
+
+    def add(self, row: Row) -> None:
+        add_to(self.cells, row)
+        self.bugs |= row.code == BUG
+
+
 def sweep_command(options: SweepOptions) -> int:
     """Write the table to stdout, errors and progress to stderr.
 
@@ -75,8 +88,10 @@ def sweep_command(options: SweepOptions) -> int:
         numbers: Sequence[int] = some_of(space, only) if only else all_of(space)
         title = f"{scenario.id}: {space.cells} cells"
         with players_of(options.master) as players:
+            summary = Summary()
             if options.out is None:
-                cells, bugs = _summed(_rows(campaign, numbers, title, players))
+                with progress_of(title, len(numbers)) as ended:
+                    collect(play_runs(campaign, numbers, players), summary.add, ended)
             else:
                 with (
                     writing(options.out, about_of("sweep", space, only)) as written,
@@ -84,9 +99,10 @@ def sweep_command(options: SweepOptions) -> int:
                 ):
                     before = len(written.done)
                     missing = [number for number in numbers if number not in written.done]
-                    for row in _rows(campaign, missing, title, players, before):
-                        written.add(row)
-                cells, bugs = _summed(rows_of(options.out))
+                    with progress_of(title, len(missing) + before, before) as ended:
+                        collect(play_runs(campaign, missing, players), written.add, ended)
+                for row in rows_of(options.out):
+                    summary.add(row)
     except UNUSABLE_CAMPAIGN as error:
         print(f"faultline sweep: {error}", file=sys.stderr)
         return UNUSABLE
@@ -94,7 +110,8 @@ def sweep_command(options: SweepOptions) -> int:
         print(f"faultline sweep: {error}", file=sys.stderr)
         return UNKNOWN
     wall_s = perf_counter() - began_s
-    code = BUG if bugs else UNKNOWN if any(not cell.judged for cell in cells) else HELD
+    cells = [summary.cells[number] for number in sorted(summary.cells)]
+    code = BUG if summary.bugs else UNKNOWN if any(not cell.judged for cell in cells) else HELD
     if options.csv is not None:
         write_whole(options.csv, as_csv(cells).encode())
     if options.html is not None:
@@ -140,25 +157,6 @@ def _no_axis(given: str) -> str:
         f"{given}: no axis; give --set NAME=A,B, --param NAME=A,B or --kafka-version A,B, or a shipped sweep: "
         f"{', '.join(shipped())}"
     )
-
-
-def _summed(rows: Iterable[Row]) -> tuple[list[Cell], bool]:
-    """(cells, whether a run met a bug of faultline); keeps no rows."""
-    cells: dict[int, Cell] = {}
-    bugs = False
-    for row in rows:
-        add_to(cells, row)
-        bugs |= row.code == BUG
-    return [cells[number] for number in sorted(cells)], bugs
-
-
-def _rows(
-    spec: CampaignOptions, numbers: Sequence[int], title: str, players: Players | None, done: int = 0
-) -> Iterable[Row]:
-    with closing(play_runs(spec, numbers, players)) as playing, progress_of(title, len(numbers) + done, done) as ended:
-        for row in playing:
-            yield row
-            ended()
 
 
 def _print(sweep: Sweep, title: str, cells: Sequence[Cell], wall_s: float, only: int, before: int) -> None:

@@ -1,7 +1,7 @@
 """Plays all faults with all seeds, then searches the smallest remedy of each violation."""
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 
 import msgspec
 
@@ -14,9 +14,9 @@ from emulator.judging.advice.recommendation import Finding, Recommendation, fewe
 from emulator.judging.advice.remedies import PARTS_MAX, REPLICATED, Part, bears_on, changed, changes, ends, parts_for
 from emulator.judging.advice.single_faults import Fault
 from emulator.judging.advice.summary import FaultSummary, summaries_of
-from emulator.runs.cores import Processes
+from emulator.runs.cores import Processes, collect
 
-Ended = Callable[[], bool]
+Ended = Callable[[], bool | None]
 ADDED_MAX = 2
 CAUSES_MAX = 40
 """Maximum of causes of pairs for which changes are searched."""
@@ -62,13 +62,10 @@ def asked_of(choice: Choice, base: Base, seeds: Iterable[int]) -> Asked:
     )
 
 
-def advise(options: Asked, base: Base, ended: Callable[[], None], processes: Processes = None) -> Advice:
+def advise(options: Asked, base: Base, ended: Ended, processes: Processes = None) -> Advice:
     """Play all faults and search remedies. `ended` is called for each run of the first round."""
-    outcomes = []
-    with closing(play_faults(options, processes)) as playing:
-        for _, outcome in playing:
-            outcomes.append(outcome)
-            ended()
+    outcomes: list[Outcome] = []
+    collect(play_faults(options, processes), lambda played: outcomes.append(played[1]), ended)
     summaries = summaries_of(base.faults, outcomes)
     remedies, runs = _remedies(options, base, summaries, findings_of(summaries), processes)
     return Advice(options, summaries, remedies, runs)
@@ -159,11 +156,8 @@ def advise_pairs(
     every = len(options.runs)
     some = msgspec.structs.replace(options, runs=tuple(drawn(options.runs, every if limit is None else limit)))
     outcomes: list[Outcome] = []
-    with suppress(KeyboardInterrupt), closing(play_faults(some, processes)) as playing:
-        for _, outcome in playing:
-            outcomes.append(outcome)
-            if not ended():
-                break
+    with suppress(KeyboardInterrupt):
+        collect(play_faults(some, processes), lambda played: outcomes.append(played[1]), ended)
     summaries = summaries_of(base.faults, outcomes)
     fresh, known = _fresh(summaries, singles)
     causes = causes_of(fresh)
@@ -284,7 +278,8 @@ def _tried(
         ),
     )
     outcomes: dict[tuple[int, str], list[Outcome]] = {}
-    with closing(play_faults(again, processes)) as playing:
-        for number, outcome in playing:
-            outcomes.setdefault((number, outcome.fault), []).append(outcome)
+    collect(
+        play_faults(again, processes),
+        lambda played: outcomes.setdefault((played[0], played[1].fault), []).append(played[1]),
+    )
     return outcomes

@@ -1,14 +1,12 @@
 """Plays a simulated run with one death: the script, then healing, then time to settle."""
 
-from collections.abc import Callable
-
 from emulator.judging.crash_testing.crash_driver import Attendant
 from emulator.judging.crash_testing.crash_plan import Plan, resolved_for
 from emulator.judging.explain.finished_run import FinishedRun
 from emulator.judging.explain.settled_state import Unsettled, unsettled
 from emulator.judging.oracle.probe import Probe
 from emulator.machines.node.specs import machine_for
-from emulator.runs.simulated import MAX_MS, collector_disabled
+from emulator.runs.simulated import MAX_MS, collector_disabled, let_pass
 from emulator.scenario.player.player import Player
 from emulator.storage.memory_files import MemoryFiles
 from emulator.topology import OBSERVER, Node
@@ -65,7 +63,7 @@ def play_death(plan: Plan) -> Died:
         for rule in list(world.in_force):
             world.heal(rule)
         attendant.start_all()
-        _pass(world, plan.back_ms)
+        let_pass(world, plan.back_ms)
         attendant.spare()
         still = settle(world)
     return Died(
@@ -81,18 +79,10 @@ def settle(world: SimulatedWorld) -> list[Unsettled]:
     since_ms = world.now_ms
     found: list[Unsettled] = []
     while world.now_ms < limit_ms:
-        _pass(world, LOOK_MS)
+        let_pass(world, LOOK_MS)
         found = unsettled(world)
         if found:
             since_ms = world.now_ms
         elif world.now_ms - since_ms >= STILL_MS:
             break
     return found
-
-
-def _pass(world: SimulatedWorld, ms: float) -> None:
-    end_ms = world.now_ms + ms
-    over: list[bool] = []
-    world.at(end_ms, lambda: over.append(True))
-    until: Callable[[], bool] = lambda: bool(over)  # noqa: E731
-    world.run(until, max_ms=MAX_MS)

@@ -2,8 +2,6 @@
 
 A cluster with open faults need not settle."""
 
-from collections.abc import Callable
-
 from emulator.faults import actions as act
 from emulator.judging.explain.finished_run import Exited, FinishedRun
 from emulator.judging.explain.recoveries import Recoveries
@@ -13,7 +11,7 @@ from emulator.judging.explain.stuck import ORDINARY_EXITS
 from emulator.judging.oracle.probe import Probe
 from emulator.machines.node.specs import machine_for
 from emulator.runs.resolve import Resolved
-from emulator.runs.simulated import MAX_MS
+from emulator.runs.simulated import MAX_MS, let_pass
 from emulator.scenario.player.player import Player
 from emulator.storage.memory_files import MemoryFiles
 from emulator.topology import OBSERVER, Node
@@ -106,7 +104,7 @@ def play_schedule(resolved: Resolved, seed: int, *, looks_on: bool = True, helpe
     elif _mended(world):
         run.unsettled = _settle(world, spec.gates(next(iter(spec.settings))))
     else:
-        _pass(world, LEFT_MS)
+        let_pass(world, LEFT_MS)
     return run
 
 
@@ -136,7 +134,7 @@ def _settle(world: SimulatedWorld, gates: Gates) -> list[Unsettled]:
         relevant = gates.watches_isr_changes or any(one.what != "told-isr" for one in found)
         if world.now_ms >= limit_ms or not relevant:
             return found
-        _pass(world, LOOK_MS)
+        let_pass(world, LOOK_MS)
     return []
 
 
@@ -157,10 +155,3 @@ def isr_untold(world: SimulatedWorld) -> list[Unsettled]:
                 text = f"{topic_partition[0]}-{topic_partition[1]}: the ISR is {isr}, broker-{number} tells {relevant}"
                 found.append(Unsettled("told-isr", text, topic_partition, number))
     return found
-
-
-def _pass(world: SimulatedWorld, ms: float) -> None:
-    passed: list[bool] = []
-    world.at(world.now_ms + ms, lambda: passed.append(True))
-    until: Callable[[], bool] = lambda: bool(passed)  # noqa: E731
-    world.run(until, max_ms=MAX_MS)

@@ -5,7 +5,7 @@ A mutation's parents are runs of earlier generations. So no result depends on th
 """
 
 import random
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Sequence
 from typing import Any
 
 import msgspec
@@ -226,7 +226,7 @@ def hunted(
                     yield ended, hunt.add(ended, drawer.scenario(tasks[ended.number]))
 
 
-def made_small(finds: Sequence[Find], processes: Processes = None) -> Iterable[Find]:
+def made_small(finds: Sequence[Find], processes: Processes = None) -> Generator[Find, None, None]:
     """Shrunk finds in the order of completion."""
     return on_all_cores(Shrinker, finds, range(len(finds)), processes)
 
