@@ -114,28 +114,29 @@ def validate(records: bytes, version: int, newest: int, allowance: Allowance) ->
     if version < FIRST_WITH_BATCHES:
         return _messages(records, allowance)
     try:
-        fault = _by_version(records, version)
+        fault, size_bytes = _by_version(records, version)
     except _Corrupt:
-        fault = ErrorCode.CORRUPT_MESSAGE
+        fault, size_bytes = ErrorCode.CORRUPT_MESSAGE, 0
     if fault:
         if newest < FIRST_WITH_ZSTD:
             raise ProtocolError(f"Produce version {version}: a partition must have exactly one batch of magic 2")
         return Verdict(fault, unread=True)
     try:
-        return _batch(records, newest, allowance)
+        return _batch(records, size_bytes, newest, allowance)
     except _Invalid:
         return Verdict(ErrorCode.INVALID_RECORD)
 
 
-def _by_version(records: bytes, version: int) -> ErrorCode:
-    """ProduceRequest.validateRecords."""
+def _by_version(records: bytes, version: int) -> tuple[ErrorCode, int]:
+    """(Error of ProduceRequest.validateRecords, size of the first batch)."""
     size_bytes = _entry_bytes(records, 0)
     if not size_bytes or records[_MAGIC_AT] != batch.MAGIC:
-        return ErrorCode.INVALID_RECORD
+        return ErrorCode.INVALID_RECORD, size_bytes
     is_zstd = size_bytes >= batch.HEADER_BYTES and records[_ATTRIBUTES_AT] & _CODEC_MASK == _ZSTD
     if is_zstd and version < FIRST_WITH_ZSTD:
-        return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
-    return ErrorCode.INVALID_RECORD if _entry_bytes(records, size_bytes) else ErrorCode.NONE
+        return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, size_bytes
+    has_second = size_bytes < len(records) and _entry_bytes(records, size_bytes)
+    return ErrorCode.INVALID_RECORD if has_second else ErrorCode.NONE, size_bytes
 
 
 def _entry_bytes(records: bytes, position: int) -> int:
@@ -163,8 +164,8 @@ def is_transactional(records: bytes) -> bool:
 # --- one batch of magic 2 ---
 
 
-def _batch(records: bytes, newest: int, allowance: Allowance) -> Verdict:
-    start, end = batch.HEADER_BYTES, _entry_bytes(records, 0)
+def _batch(records: bytes, size_bytes: int, newest: int, allowance: Allowance) -> Verdict:
+    start, end = batch.HEADER_BYTES, size_bytes
     if end < start:
         return SOUND  # the machine reports the error
     base_offset, attributes, last_delta, producer_id, _epoch, base_sequence, count = _fields(records)
