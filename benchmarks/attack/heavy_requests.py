@@ -8,18 +8,18 @@ are handed over and get no response.
 """
 
 import itertools
-import struct
 import time
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from benchmarks.attack.kafka_frames import PLACE
+from benchmarks.attack.kafka_frames import PLACE, request_payload
 from emulator.worlds.network.door import codec
 from emulator.worlds.network.door.apis import apis_of
 from emulator.worlds.network.door.client import Arrived, KafkaClient
 from emulator.worlds.network.door.client_observer import Seen
+from emulator.worlds.network.door.message_schemas import REQUESTS, Schema, entry_type, field_name, is_list, split_fields
 from emulator.worlds.network.door.request_decoder import ENTRIES_MAX
 from emulator.worlds.network.door.translation import answer_to, message_of
 from emulator.worlds.network.event_file import EventFile
@@ -65,24 +65,24 @@ class _Writer:
         self._records = records
         self._number = 0
 
-    def structure(self, of: Any, path: str = "") -> dict[str, Any]:
-        return {one.name: self._value(one, f"{path}/{one.name}") for one in of.untagged_fields(self._version)}
+    def structure(self, of: Schema, path: str = "") -> dict[str, Any]:
+        plain, _ = split_fields(of["fields"], self._version)
+        return {field_name(one): self._value(one, f"{path}/{field_name(one)}") for one in plain}
 
-    def _value(self, field: Any, path: str) -> Any:
-        if field.is_array():
-            count = self._count if path == self._shape else 1 if self._shape.startswith(path + "/") else 0
-            if field.is_struct_array():
-                return [self.structure(field, path) for _ in range(count)]
-            return [self._scalar(field.array_of) for _ in range(count)]
-        return self._scalar(field)
+    def _value(self, field: Schema, path: str) -> Any:
+        if not is_list(field):
+            return self._scalar(field)
+        count = self._count if path == self._shape else 1 if self._shape.startswith(path + "/") else 0
+        return [self.structure(field, path) if "fields" in field else self._scalar(field) for _ in range(count)]
 
-    def _scalar(self, field: Any) -> Any:
+    def _scalar(self, field: Schema) -> Any:
         self._number += 1
-        match field.type_str:
+        name = field_name(field)
+        match entry_type(field):
             case "bool":
                 return False
             case "string":
-                return self._text(field.name)
+                return self._text(name)
             case "records":
                 return self._records
             case "bytes":
@@ -92,9 +92,9 @@ class _Writer:
             case "float64":
                 return 1.0
             case "int8":
-                return 2 if field.name == "resource_type" else 0
+                return 2 if name == "resource_type" else 0
             case _:
-                return 1_000 if field.name.endswith("_ms") else self._number % 100 if "partition" in field.name else 1
+                return 1_000 if name.endswith("_ms") else self._number % 100 if "partition" in name else 1
 
     def _text(self, name: str) -> Any:
         if name in ("transactional_id", "group_instance_id"):
@@ -103,13 +103,14 @@ class _Writer:
         return {"empty": "", "same": "no", "distinct": f"n{number}", "known": "t", "long": LONG}[self._naming]
 
 
-def lists_of(of: Any, version: int, path: str = "") -> Iterator[str]:
+def lists_of(of: Schema, version: int, path: str = "") -> Iterator[str]:
     """Paths of all lists in a request."""
-    for field in of.untagged_fields(version):
-        here = f"{path}/{field.name}"
-        if field.is_array():
+    plain, _ = split_fields(of["fields"], version)
+    for field in plain:
+        here = f"{path}/{field_name(field)}"
+        if is_list(field):
             yield here
-            if field.is_struct_array():
+            if "fields" in field:
                 yield from lists_of(field, version, here)
 
 
@@ -120,21 +121,13 @@ def heavy_requests(
     gates = gates_for(kafka_version)
     batch = encode_batch([b"v"], magic=gates.record_magic, timestamp_ms=1)
     for api, range_ in apis_of(gates).items():
-        schema = codec._REQUESTS[api]
+        schema = REQUESTS[api]
         for version in range(range_.most if newest else range_.least, range_.most + 1):
-            for shape in lists_of(schema._struct, version):
+            for shape in lists_of(schema, version):
                 depth = shape.count("/") - 1  # the lists that it is in have an entry each
                 for naming in namings:
                     writer = _Writer(version, shape, naming, count - depth, batch)
-                    yield Heavy(api, version, shape, naming, written(api, version, writer.structure(schema._struct)))
-
-
-def written(api: int, version: int, values: dict[str, Any]) -> bytes:
-    """A request's payload, by the library."""
-    request = codec._REQUESTS[api]
-    flexible = request.flexible_version_q(version)
-    head = struct.pack(">hhih", api, version, 1, -1) + (b"\x00" if flexible else b"")
-    return head + bytes(request._struct.encode(values, version=version, compact=flexible, tagged=flexible))
+                    yield Heavy(api, version, shape, naming, request_payload(api, version, writer.structure(schema)))
 
 
 class Cost(NamedTuple):
@@ -160,9 +153,7 @@ class Broker:
 
     def __init__(self, kafka_version: str, run_dir: Path | None = None) -> None:
         self._version = kafka_version
-        gates = gates_for(kafka_version)
-        self._spoken = apis_of(gates)
-        self._magic = gates.record_magic
+        self._listener = codec.listener_of(gates_for(kafka_version), PLACE)
         self.bench = Bench(kafka_version)
         self.bench.sessions.znodes["/brokers/topics/t/partitions/0/state"] = (b"{}", 0)
         self.bench.lead(isr=(0,))
@@ -177,9 +168,9 @@ class Broker:
     def cost(self, payload: bytes) -> Cost:
         times = [time.thread_time()]
         try:
-            request = codec.read_request(payload, self._spoken)
+            request = codec.read_request(payload, self._listener)
             times.append(time.thread_time())
-            message = message_of(request, self._spoken, self._magic)
+            message = message_of(request)
         except ProtocolError:
             return Cost("refused", *_spent(times))
         times.append(time.thread_time())
@@ -191,13 +182,13 @@ class Broker:
         self.bench.effects.clear()
         if not answers:
             return Cost("waits", *_spent(times))
-        answer_to(request, answers[0], PLACE)
+        answer_to(request, answers[0])
         cost = Cost("answered", *_spent(times))
         return cost if self._events is None else cost._replace(telling_s=self._events_s(request, message, answers[0]))
 
     def _events_s(self, request: codec.Asked, message: Message, answer: Message) -> float:
         """Seconds of the processor."""
-        client = KafkaClient(PLACE, self._seen, lambda: True)
+        client = KafkaClient(self._seen, lambda: True)
         arrived = Arrived(request.correlation_id, request.version, message, request)
         began = time.thread_time()
         client.taken(arrived)

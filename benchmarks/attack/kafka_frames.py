@@ -3,8 +3,7 @@
 Of every API key and version: well-formed with unusual values, flipped, truncated, spliced, with the key of another, or
 no frames at all.
 
-The well-formed ones are written from Kafka's own schemas, as the listener's library has them, so that later damage is
-deep inside.
+The well-formed ones are written from Kafka's own schemas, so that later damage is deep inside.
 """
 
 import random
@@ -20,6 +19,17 @@ from emulator.worlds.network.door import apis, codec
 from emulator.worlds.network.door.apis import apis_of
 from emulator.worlds.network.door.client import Arrived, KafkaClient
 from emulator.worlds.network.door.client_observer import Seen
+from emulator.worlds.network.door.message_encoder import message_writer
+from emulator.worlds.network.door.message_schemas import (
+    REQUESTS,
+    Schema,
+    entry_type,
+    field_name,
+    is_flexible,
+    is_list,
+    split_fields,
+    within,
+)
 from emulator.worlds.network.door.place import Place
 from emulator.worlds.network.door.translation import message_of
 from emulator.worlds.network.mailbox import AnsweredHere
@@ -59,6 +69,17 @@ LONG: Final = (b"\x7f\xff\xff\xff", b"\xff\xff\xff\xfe", b"\xff\xff\xff\xff\x0f"
 PLACE: Final = Place("az-0", "client-0", {"broker-0": Address("127.0.0.1", 9092)}, {"broker-0": 0}, "run")
 
 
+def request_payload(
+    api: int, version: int, values: dict[str, Any], *, correlation_id: int = 1, client_id: str | None = None
+) -> bytes:
+    """A request without its length. `values`: by the names of its schema's fields."""
+    schema = REQUESTS[api]
+    client = b"\xff\xff" if client_id is None else struct.pack(">h", len(client_id.encode())) + client_id.encode()
+    chunks = [HEAD.pack(api, version, correlation_id), client, b"\x00" if is_flexible(schema, version) else b""]
+    message_writer(schema, version)(chunks, values)
+    return b"".join(chunks)
+
+
 class KafkaFrames:
     """Generator of frames. `payload()`: the next one, without its length.
 
@@ -79,30 +100,27 @@ class KafkaFrames:
 
     def written(self, api: int, version: int) -> bytes:
         """A well-formed request: each field has a value of its type."""
-        schema = codec._REQUESTS[api]._struct
-        flexible = codec._REQUESTS[api].flexible_version_q(version)
-        client = self.chance.choice(WORDS).encode()
-        head = HEAD.pack(api, version, self.chance.randrange(2**31)) + struct.pack(">h", len(client)) + client
-        body = schema.encode(self._struct(schema, version), version=version, compact=flexible, tagged=flexible)
-        return head + (b"\x00" if flexible else b"") + bytes(body)
+        client = self.chance.choice(WORDS)
+        number = self.chance.randrange(2**31)
+        values = self._struct(REQUESTS[api], version)
+        return request_payload(api, version, values, correlation_id=number, client_id=client)
 
-    def _struct(self, of: Any, version: int) -> dict[str, Any]:
-        return {field.name: self._value(field, version) for field in of.untagged_fields(version)}
+    def _struct(self, of: Schema, version: int) -> dict[str, Any]:
+        plain, _ = split_fields(of["fields"], version)
+        return {field_name(field): self._value(field, version) for field in plain}
 
-    def _value(self, field: Any, version: int) -> Any:
+    def _value(self, field: Schema, version: int) -> Any:
         chance = self.chance
-        if field.nullable_for_version_q(version) and chance.random() < 0.2:
+        if within(field.get("nullableVersions"), version) and chance.random() < 0.2:
             return None
-        if field.is_array():
-            count = chance.choice((0, 1, 1, 1, 2, 3))
-            if field.is_struct_array():
-                return [self._struct(field, version) for _ in range(count)]
-            return [self._scalar(field.array_of) for _ in range(count)]
-        return self._scalar(field)
+        if not is_list(field):
+            return self._scalar(field)
+        count = chance.choice((0, 1, 1, 1, 2, 3))
+        return [self._struct(field, version) if "fields" in field else self._scalar(field) for _ in range(count)]
 
-    def _scalar(self, field: Any) -> Any:
+    def _scalar(self, field: Schema) -> Any:
         chance = self.chance
-        match field.type_str:
+        match entry_type(field):
             case "bool":
                 return chance.random() < 0.5
             case "string":
@@ -119,7 +137,7 @@ class KafkaFrames:
                 bits = BITS[kind]
                 low, high = (0, 2**bits) if kind == "uint16" else (-(2 ** (bits - 1)), 2 ** (bits - 1))
                 return chance.choice([one for one in NUMBERS if low <= one < high])
-        raise AssertionError(f"no values for {field.type_str}, of {field.name}")
+        raise AssertionError(f"no values for {field['type']}, of {field['name']}")
 
     def _records(self) -> bytes:
         data = bytearray(self.chance.choice(self._batches))
@@ -194,14 +212,11 @@ class KafkaFrames:
         records = batch * (size // len(batch))
         if self.chance.random() < 0.5:  # one batch of that length
             records = batch[:8] + struct.pack(">i", len(records) - 12) + records[12:]
-        schema = codec._REQUESTS[apis.PRODUCE]
         one = {"index": 0, "records": records[: MAX_FRAME_BYTES - 1_000]}
         values = {"transactional_id": None, "acks": 1, "timeout_ms": 1,
                   "topic_data": [{"name": "t", "partition_data": [one]}]}  # fmt: skip
         version = self.chance.randint(*self.spoken[apis.PRODUCE])
-        flexible = schema.flexible_version_q(version)
-        body = schema._struct.encode(values, version=version, compact=flexible, tagged=flexible)
-        return HEAD.pack(apis.PRODUCE, version, 1) + b"\xff\xff" + (b"\x00" if flexible else b"") + bytes(body)
+        return request_payload(apis.PRODUCE, version, values)
 
     def framed(self, payload: bytes) -> bytes:
         """With its length, which now and then is none."""
@@ -219,13 +234,12 @@ class Reading:
     """Requests that a listener of a broker of that version reads."""
 
     def __init__(self, frames: KafkaFrames) -> None:
-        self._spoken = frames.spoken
-        self._magic = frames.gates.record_magic
+        self._listener = codec.listener_of(frames.gates, PLACE)
 
     def read(self, payload: bytes) -> Arrived:
         """Raises ProtocolError."""
-        request = codec.read_request(payload, self._spoken)
-        return Arrived(request.correlation_id, request.version, message_of(request, self._spoken, self._magic), request)
+        request = codec.read_request(payload, self._listener)
+        return Arrived(request.correlation_id, request.version, message_of(request), request)
 
     def understands(self, payload: bytes) -> bool:
         try:
@@ -244,7 +258,7 @@ class Doorway:
     def __init__(self, frames: KafkaFrames) -> None:
         self._frames = frames
         self._reading = Reading(frames)
-        self._client = KafkaClient(PLACE, Seen("broker-0", 1, BrokerId(0), self._count), lambda: True)
+        self._client = KafkaClient(Seen("broker-0", 1, BrokerId(0), self._count), lambda: True)
         self._stream = FrameDecoder()
         self.became: Counter[str] = Counter()
         self.apis: Counter[int] = Counter()

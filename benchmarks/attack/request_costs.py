@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from benchmarks.attack.heavy_requests import Broker, Cost, Heavy, heavy_requests, written
+from benchmarks.attack.heavy_requests import Broker, Cost, Heavy, heavy_requests
+from benchmarks.attack.kafka_frames import request_payload
 from benchmarks.figure_records import Figure, show, write
 from emulator.toplevel_errors import ended
 from emulator.worlds.network.door import apis
@@ -61,7 +62,7 @@ class Measured(NamedTuple):
 def produced(version: int, partitions: list[bytes]) -> bytes:
     data = [{"index": number, "records": records} for number, records in enumerate(partitions)]
     topics = [{"name": "t", "partition_data": data}]
-    return written(
+    return request_payload(
         apis.PRODUCE, version, {"transactional_id": None, "acks": 1, "timeout_ms": 1_000, "topic_data": topics}
     )
 

@@ -13,7 +13,9 @@ from msgspec import Meta
 from protocol.messages.message_base import RESPONSE, ErrorField, Int32, Message, Millis, Name, Text, register, unit
 
 NO_GENERATION = -1
-Opaque = Annotated[bytes, Meta(max_length=4 * 1024 * 1024)]
+OPAQUE_BYTES_MAX = 4 * 1024 * 1024
+PROTOCOLS_MAX = 100
+Opaque = Annotated[bytes, Meta(max_length=OPAQUE_BYTES_MAX)]
 """Bytes that the coordinator does not decode."""
 Generation = Annotated[Int32, unit("generation", "-1: none")]
 Instance = Annotated[Name | None, unit("group.instance.id", "of a static member (KIP-345)")]
@@ -38,7 +40,7 @@ class JoinGroupRequest(Message):
     session_timeout_ms: Millis
     rebalance_timeout_ms: Millis
     protocol_type: Text
-    protocols: Annotated[list[GroupProtocol], Meta(max_length=100)]
+    protocols: Annotated[list[GroupProtocol], Meta(max_length=PROTOCOLS_MAX)]
     instance: Instance = None
     client: Text = ""
 

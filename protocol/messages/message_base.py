@@ -67,7 +67,8 @@ OffsetField = Annotated[Offset64, unit("offset", "-1 is none; ends are exclusive
 ErrorField = Annotated[Int32, unit("error code", "0 is success")]
 Millis = Annotated[int, Meta(ge=0, le=2**31 - 1), unit("ms")]
 Bytes = Annotated[int, Meta(ge=0, le=2**31 - 1), unit("bytes")]
-Name = Annotated[str, Meta(max_length=255)]
+NAME_CHARACTERS_MAX = 255
+Name = Annotated[str, Meta(max_length=NAME_CHARACTERS_MAX)]
 """Name of a node, of a topic of ours, of a group of ours."""
 Text = Annotated[str, Meta(max_length=2**15 - 1)]
 """A string of the maximum length in Kafka's protocol: member ids, protocols, topics."""

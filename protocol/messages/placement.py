@@ -26,6 +26,7 @@ from protocol.messages.message_base import (
 )
 
 PARTITIONS_MAX = 10_000
+REPLICAS_MAX = 1_000
 PREFERRED, UNCLEAN = 0, 1
 """Kinds of elections; the second since version 1."""
 LogSize = Annotated[int, Meta(ge=0, le=2**62), unit("bytes")]
@@ -75,7 +76,7 @@ class Reassigned(msgspec.Struct):
 
     topic: Text
     partition: PartitionField
-    replicas: Annotated[list[Broker32], Meta(max_length=1_000)] | None
+    replicas: Annotated[list[Broker32], Meta(max_length=REPLICAS_MAX)] | None
 
 
 @register

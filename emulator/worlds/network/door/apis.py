@@ -7,6 +7,11 @@ to an emulated old broker the versions that it speaks to a real one.
 from typing import Final, NamedTuple
 
 from protocol.gates import Gates
+from protocol.messages.administration import TOPICS_MAX
+from protocol.messages.configuration import RESOURCES_MAX, SETTINGS_MAX
+from protocol.messages.membership import OPAQUE_BYTES_MAX, PROTOCOLS_MAX
+from protocol.messages.message_base import NAME_CHARACTERS_MAX
+from protocol.messages.placement import REPLICAS_MAX
 from protocol.versions import since
 
 PRODUCE: Final = 0
@@ -164,6 +169,26 @@ BUILT: Final[dict[int, Range]] = {
     DESCRIBE_CLUSTER: Range(0, 0),
     DESCRIBE_PRODUCERS: Range(0, 0),
 }
+
+LIMITS: Final[dict[int, dict[str, int]]] = {
+    OFFSET_COMMIT: {"group_instance_id": NAME_CHARACTERS_MAX},
+    JOIN_GROUP: {
+        "group_instance_id": NAME_CHARACTERS_MAX, "protocols": PROTOCOLS_MAX, "metadata": OPAQUE_BYTES_MAX,
+    },
+    HEARTBEAT: {"group_instance_id": NAME_CHARACTERS_MAX},
+    LEAVE_GROUP: {"group_instance_id": NAME_CHARACTERS_MAX},
+    SYNC_GROUP: {"group_instance_id": NAME_CHARACTERS_MAX, "assignment": OPAQUE_BYTES_MAX},
+    CREATE_TOPICS: {"topics": TOPICS_MAX},
+    DESCRIBE_CONFIGS: {"resources": RESOURCES_MAX, "configuration_keys": SETTINGS_MAX},
+    ALTER_CONFIGS: {"resources": RESOURCES_MAX, "configs": SETTINGS_MAX},
+    CREATE_PARTITIONS: {"topics": TOPICS_MAX},
+    INCREMENTAL_ALTER_CONFIGS: {"resources": RESOURCES_MAX, "configs": SETTINGS_MAX},
+    ALTER_PARTITION_REASSIGNMENTS: {"replicas": REPLICAS_MAX},
+}  # fmt: skip
+"""{API: {field: maximum entries, characters or bytes}}, where our messages have less room.
+
+With them every decoded request is a valid message of ours.
+"""
 
 
 def apis_of(gates: Gates) -> dict[int, Range]:

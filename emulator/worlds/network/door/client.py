@@ -15,7 +15,6 @@ import trio
 
 from emulator.worlds.network.door.client_observer import Asking, Producing, Seen
 from emulator.worlds.network.door.codec import Asked
-from emulator.worlds.network.door.place import Place
 from emulator.worlds.network.door.translation import answer_to
 from emulator.worlds.network.mailbox import AnsweredHere
 from protocol.errors import ErrorCode
@@ -39,8 +38,7 @@ class Arrived(Frame, frozen=True):
 class KafkaClient:
     """State of one client connection. `there`: whether the kernel has the peer as connected."""
 
-    def __init__(self, place: Place, seen: Seen, there: Callable[[], bool]) -> None:
-        self._place = place
+    def __init__(self, seen: Seen, there: Callable[[], bool]) -> None:
         self._seen = seen
         self._there = there
         self._under_way: Arrived | None = None
@@ -90,7 +88,7 @@ class KafkaClient:
             if not self.fails_by_close:
                 self.written()
             return None
-        return answer_to(arrived.asked, answer, self._place)
+        return answer_to(arrived.asked, answer)
 
     @property
     def fails_by_close(self) -> bool:

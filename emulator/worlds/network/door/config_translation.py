@@ -1,14 +1,13 @@
 """Translation of DescribeConfigs, AlterConfigs and IncrementalAlterConfigs."""
 
-from typing import Any
-
-from emulator.worlds.network.door.codec import Asked, part, response
+from emulator.worlds.network.door.codec import Asked
+from emulator.worlds.network.door.message_encoder import Fields
 from protocol.messages import configuration as m
 
 DEFAULT_SOURCE = 5
 
 
-def describe_configs(body: Any) -> m.DescribeConfigsRequest:
+def describe_configs(request: Asked) -> m.DescribeConfigsRequest:
     """Version 0 has no synonyms; versions up to 2 have no documentation."""
     return m.DescribeConfigsRequest(
         [
@@ -17,47 +16,39 @@ def describe_configs(body: Any) -> m.DescribeConfigsRequest:
                 one.resource_name,
                 None if one.configuration_keys is None else list(one.configuration_keys),
             )
-            for one in body.resources
+            for one in request.body.resources
         ],
-        bool(body.include_synonyms),
-        bool(body.include_documentation),
+        bool(request.body.include_synonyms),
+        bool(request.body.include_documentation),
     )
 
 
-def describe_configs_answer(request: Asked, answer: m.DescribeConfigsResponse) -> Any:
+def describe_configs_answer(request: Asked, answer: m.DescribeConfigsResponse) -> Fields:
     results = [
-        part(
-            request.api,
-            "DescribeConfigsResult",
-            error_code=one.error,
-            error_message=one.message or None,
-            resource_type=one.kind,
-            resource_name=one.name,
-            configs=[_described(request, setting) for setting in one.settings],
-        )
+        {
+            "error_code": one.error,
+            "error_message": one.message or None,
+            "resource_type": one.kind,
+            "resource_name": one.name,
+            "configs": [_described(request, setting) for setting in one.settings],
+        }
         for one in answer.resources
     ]
-    return response(request.api, results=results)
+    return {"results": results}
 
 
-def _described(request: Asked, setting: m.DescribedSetting) -> Any:
+def _described(request: Asked, setting: m.DescribedSetting) -> Fields:
     """Version 0 has only the flag `is_default`."""
-    path = "DescribeConfigsResult.DescribeConfigsResourceResult"
-    return part(
-        request.api,
-        path,
+    return {
         **fields_of(setting),
-        is_default=setting.source == DEFAULT_SOURCE,
-        synonyms=[
-            part(request.api, f"{path}.DescribeConfigsSynonym", name=one.name, value=one.value, source=one.source)
-            for one in setting.synonyms
-        ],
-        config_type=setting.kind,
-        documentation=setting.documentation,
-    )
+        "is_default": setting.source == DEFAULT_SOURCE,
+        "synonyms": [{"name": one.name, "value": one.value, "source": one.source} for one in setting.synonyms],
+        "config_type": setting.kind,
+        "documentation": setting.documentation,
+    }
 
 
-def fields_of(setting: m.DescribedSetting) -> dict[str, Any]:
+def fields_of(setting: m.DescribedSetting) -> Fields:
     """Fields of a setting that both DescribeConfigs and CreateTopics return."""
     return {
         "name": setting.name,
@@ -68,19 +59,19 @@ def fields_of(setting: m.DescribedSetting) -> dict[str, Any]:
     }
 
 
-def alter_configs(body: Any) -> m.AlterConfigsRequest:
+def alter_configs(request: Asked) -> m.AlterConfigsRequest:
     return m.AlterConfigsRequest(
         [
             m.AlteredResource(
                 one.resource_type, one.resource_name, [m.AlteredSetting(each.name, each.value) for each in one.configs]
             )
-            for one in body.resources
+            for one in request.body.resources
         ],
-        bool(body.validate_only),
+        bool(request.body.validate_only),
     )
 
 
-def incremental_alter_configs(body: Any) -> m.IncrementalAlterConfigsRequest:
+def incremental_alter_configs(request: Asked) -> m.IncrementalAlterConfigsRequest:
     return m.IncrementalAlterConfigsRequest(
         [
             m.AlteredResource(
@@ -88,22 +79,20 @@ def incremental_alter_configs(body: Any) -> m.IncrementalAlterConfigsRequest:
                 one.resource_name,
                 [m.AlteredSetting(each.name, each.value, each.config_operation) for each in one.configs],
             )
-            for one in body.resources
+            for one in request.body.resources
         ],
-        bool(body.validate_only),
+        bool(request.body.validate_only),
     )
 
 
-def altered_answer(request: Asked, answer: m.AlterConfigsResponse | m.IncrementalAlterConfigsResponse) -> Any:
+def altered_answer(request: Asked, answer: m.AlterConfigsResponse | m.IncrementalAlterConfigsResponse) -> Fields:
     responses = [
-        part(
-            request.api,
-            "AlterConfigsResourceResponse",
-            error_code=one.error,
-            error_message=one.message or None,
-            resource_type=one.kind,
-            resource_name=one.name,
-        )
+        {
+            "error_code": one.error,
+            "error_message": one.message or None,
+            "resource_type": one.kind,
+            "resource_name": one.name,
+        }
         for one in answer.resources
     ]
-    return response(request.api, responses=responses)
+    return {"responses": responses}

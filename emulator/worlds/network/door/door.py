@@ -15,10 +15,9 @@ import trio
 
 from emulator.worlds.network.accepting import accept_all
 from emulator.worlds.network.connection import READ_BYTES, Connection, receive
-from emulator.worlds.network.door.apis import apis_of
 from emulator.worlds.network.door.client import Arrived, KafkaClient
 from emulator.worlds.network.door.client_observer import Seen
-from emulator.worlds.network.door.codec import read_request
+from emulator.worlds.network.door.codec import Listener, listener_of, read_request
 from emulator.worlds.network.door.place import Place
 from emulator.worlds.network.door.translation import message_of
 from emulator.worlds.network.door.unended_frames import UnendedFrames
@@ -85,9 +84,7 @@ class Door:
         self._shell = shell
         self._startup = startup
         self._starts_after_registration = gates.serves_after_registration
-        self._doorways = list(zip(places, listeners, strict=True))
-        self._spoken = apis_of(gates)
-        self._magic = gates.record_magic
+        self._doorways = [(listener_of(gates, place), sock) for place, sock in zip(places, listeners, strict=True)]
         life = shell.settings.life
         self._seen = Seen(life.node.name, life.incarnation, broker, shell.emit)
         self._strangers = Strangers(max(1, descriptors() // 8))
@@ -110,17 +107,17 @@ class Door:
         shell, startup = self._shell, self._startup
         try:
             await shell.until(lambda: startup.listens)
-            for _, listener in self._doorways:
-                listener.listen(BACKLOG)
+            for _, sock in self._doorways:
+                sock.listen(BACKLOG)
             await shell.until(lambda: startup.reads_requests)
             if self._starts_after_registration:
                 await self._finish_startup()
             async with trio.open_nursery() as nursery:
-                for place, listener in self._doorways:
-                    nursery.start_soon(self._accept, place, listener)
+                for listener, sock in self._doorways:
+                    nursery.start_soon(self._accept, listener, sock)
         finally:
-            for _, listener in self._doorways:
-                listener.close()
+            for _, sock in self._doorways:
+                sock.close()
 
     async def _finish_startup(self) -> None:
         shell, startup = self._shell, self._startup
@@ -128,19 +125,19 @@ class Door:
         with trio.move_on_after(shell.clock.real_s(STARTUP_READS_MS_MAX)):
             await shell.until(lambda: startup.knows_cluster)
 
-    async def _accept(self, place: Place, listener: socket.socket) -> None:
+    async def _accept(self, listener: Listener, listening: socket.socket) -> None:
         async with trio.open_nursery() as nursery:
 
             def take(sock: socket.socket, address: str) -> None:
-                nursery.start_soon(self._receive_one, place, sock, address)
+                nursery.start_soon(self._receive_one, listener, sock, address)
 
-            await accept_all(listener, take, self._strangers.close_oldest)
+            await accept_all(listening, take, self._strangers.close_oldest)
 
-    async def _receive_one(self, place: Place, sock: socket.socket, address: str) -> None:
+    async def _receive_one(self, listener: Listener, sock: socket.socket, address: str) -> None:
         """Serve one connection until its end."""
         try:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            begun = await self._first_request(sock, address)
+            begun = await self._first_request(listener, sock, address)
             if begun is None:
                 sock.close()
                 return
@@ -155,19 +152,20 @@ class Door:
         except BaseException:
             sock.close()
             raise
-        known = self._known.get(place.az, 0)
+        az = listener.place.az
+        known = self._known.get(az, 0)
         if known >= self._known_max:
             sock.close()
             self._refuse(address, f"{known} Kafka clients of this AZ are connected, and there is room for no more")
             return
-        self._known[place.az] = known + 1
+        self._known[az] = known + 1
         try:
-            await self._serve_one(place, sock, *begun)
+            await self._serve_one(listener, sock, *begun)
         finally:
-            self._known[place.az] -= 1
+            self._known[az] -= 1
 
     async def _first_request(
-        self, sock: socket.socket, address: str
+        self, listener: Listener, sock: socket.socket, address: str
     ) -> tuple[FrameDecoder, Arrived, list[bytes]] | None:
         """(Decoder, first request, later frames received). None: there is no request.
 
@@ -189,28 +187,24 @@ class Door:
                     self._unended_of_strangers.hold(number, 0 if payloads else decoder.pending_bytes, scope)
             finally:
                 self._unended_of_strangers.hold(number, 0, scope)
-            answered = decoder, self._read(payloads[0]), payloads[1:]
+            answered = decoder, _read(payloads[0], listener), payloads[1:]
         if scope.cancelled_caught:
             self._refuse(address, "no request in time, or others needed the room")
         return answered
 
     async def _serve_one(
-        self, place: Place, sock: socket.socket, decoder: FrameDecoder, arrived: Arrived, payloads: list[bytes]
+        self, listener: Listener, sock: socket.socket, decoder: FrameDecoder, arrived: Arrived, payloads: list[bytes]
     ) -> None:
         self._clients += 1
+        place = listener.place
         name = f"{place.title}.{self._shell.settings.life.incarnation}#{self._clients}"
-        client = KafkaClient(place, self._seen, lambda: _is_there(sock))
+        client = KafkaClient(self._seen, lambda: _is_there(sock))
         connection = self._shell.switchboard.accepted_in_translation(name, place.peer, sock, client)
-        await self._converse(connection, sock, client, decoder, [arrived], deque(payloads))
-
-    def _read(self, payload: bytes) -> Arrived:
-        """Decode and translate a frame. Raises ProtocolError."""
-        request = read_request(payload, self._spoken)
-        message = message_of(request, self._spoken, self._magic)
-        return Arrived(request.correlation_id, request.version, message, request)
+        await self._converse(listener, connection, sock, client, decoder, [arrived], deque(payloads))
 
     async def _converse(
         self,
+        listener: Listener,
         connection: Connection,
         sock: socket.socket,
         client: KafkaClient,
@@ -233,7 +227,7 @@ class Door:
                     if self._shell.full:
                         await self._shell.wait_room()
                 if payloads:
-                    arrived = [self._read(payloads.popleft())]
+                    arrived = [_read(payloads.popleft(), listener)]
                     continue
                 arrived = []
                 with trio.CancelScope() as scope:
@@ -268,6 +262,12 @@ class Door:
         if self._refused == REFUSALS_WRITTEN_MAX:
             reason += f"; the {REFUSALS_WRITTEN_MAX}th refusal of this life, the last that is written down"
         self._shell.emit(FrameRefused(connection="", peer=peer, reason=reason), "wire")
+
+
+def _read(payload: bytes, listener: Listener) -> Arrived:
+    """Decode and translate a frame. Raises ProtocolError."""
+    request = read_request(payload, listener)
+    return Arrived(request.correlation_id, request.version, message_of(request), request)
 
 
 def _is_there(sock: socket.socket) -> bool:

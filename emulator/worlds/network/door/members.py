@@ -3,9 +3,8 @@
 Subscriptions and assignments pass through as bytes.
 """
 
-from typing import Any
-
-from emulator.worlds.network.door.codec import Asked, part, response
+from emulator.worlds.network.door.codec import Asked
+from emulator.worlds.network.door.message_encoder import Fields
 from protocol.messages import membership as m
 
 NO_HOST = "/127.0.0.1"
@@ -27,50 +26,48 @@ def join_group(request: Asked) -> m.JoinGroupRequest:
     )
 
 
-def join_group_answer(request: Asked, answer: m.JoinGroupResponse) -> Any:
+def join_group_answer(request: Asked, answer: m.JoinGroupResponse) -> Fields:
     members = [
-        part(request.api, "JoinGroupResponseMember", member_id=one.member, group_instance_id=one.instance,
-             metadata=one.metadata)
-        for one in answer.members
-    ]  # fmt: skip
-    return response(
-        request.api,
-        error_code=answer.error,
-        generation_id=answer.generation,
-        protocol_type=answer.protocol_type or None,
-        protocol_name=answer.protocol or (None if request.version >= 7 else ""),
-        leader=answer.leader,
-        member_id=answer.member,
-        members=members,
-    )
+        {"member_id": one.member, "group_instance_id": one.instance, "metadata": one.metadata} for one in answer.members
+    ]
+    return {
+        "error_code": answer.error,
+        "generation_id": answer.generation,
+        "protocol_type": answer.protocol_type or None,
+        "protocol_name": answer.protocol or (None if request.version >= 7 else ""),
+        "leader": answer.leader,
+        "member_id": answer.member,
+        "members": members,
+    }
 
 
-def sync_group(body: Any) -> m.SyncGroupRequest:
+def sync_group(request: Asked) -> m.SyncGroupRequest:
     return m.SyncGroupRequest(
-        body.group_id,
-        body.generation_id,
-        body.member_id,
-        [m.MemberAssignment(one.member_id, bytes(one.assignment)) for one in body.assignments],
-        body.group_instance_id,
+        request.body.group_id,
+        request.body.generation_id,
+        request.body.member_id,
+        [m.MemberAssignment(one.member_id, bytes(one.assignment)) for one in request.body.assignments],
+        request.body.group_instance_id,
     )
 
 
-def sync_group_answer(request: Asked, answer: m.SyncGroupResponse) -> Any:
-    return response(
-        request.api,
-        error_code=answer.error,
-        protocol_type=answer.protocol_type or None,
-        protocol_name=answer.protocol or None,
-        assignment=answer.assignment,
+def sync_group_answer(request: Asked, answer: m.SyncGroupResponse) -> Fields:
+    return {
+        "error_code": answer.error,
+        "protocol_type": answer.protocol_type or None,
+        "protocol_name": answer.protocol or None,
+        "assignment": answer.assignment,
+    }
+
+
+def heartbeat(request: Asked) -> m.HeartbeatRequest:
+    return m.HeartbeatRequest(
+        request.body.group_id, request.body.generation_id, request.body.member_id, request.body.group_instance_id
     )
 
 
-def heartbeat(body: Any) -> m.HeartbeatRequest:
-    return m.HeartbeatRequest(body.group_id, body.generation_id, body.member_id, body.group_instance_id)
-
-
-def heartbeat_answer(request: Asked, answer: m.HeartbeatResponse) -> Any:
-    return response(request.api, error_code=answer.error)
+def heartbeat_answer(request: Asked, answer: m.HeartbeatResponse) -> Fields:
+    return {"error_code": answer.error}
 
 
 def leave_group(request: Asked) -> m.LeaveGroupRequest:
@@ -82,68 +79,60 @@ def leave_group(request: Asked) -> m.LeaveGroupRequest:
     )
 
 
-def leave_group_answer(request: Asked, answer: m.LeaveGroupResponse) -> Any:
+def leave_group_answer(request: Asked, answer: m.LeaveGroupResponse) -> Fields:
     """Up to version 2 the response carries the error of its one member."""
     if request.version < 3:
-        return response(request.api, error_code=answer.error or max([0, *(one.error for one in answer.members)]))
+        return {"error_code": answer.error or max([0, *(one.error for one in answer.members)])}
     members = [
-        part(request.api, "MemberResponse", member_id=one.member, group_instance_id=one.instance, error_code=one.error)
-        for one in answer.members
+        {"member_id": one.member, "group_instance_id": one.instance, "error_code": one.error} for one in answer.members
     ]
-    return response(request.api, error_code=answer.error, members=members)
+    return {"error_code": answer.error, "members": members}
 
 
-def list_groups(body: Any) -> m.ListGroupsRequest:
-    return m.ListGroupsRequest(list(body.states_filter or ()))
+def list_groups(request: Asked) -> m.ListGroupsRequest:
+    return m.ListGroupsRequest(list(request.body.states_filter or ()))
 
 
-def list_groups_answer(request: Asked, answer: m.ListGroupsResponse) -> Any:
+def list_groups_answer(request: Asked, answer: m.ListGroupsResponse) -> Fields:
     groups = [
-        part(request.api, "ListedGroup", group_id=one.group, protocol_type=one.protocol_type, group_state=one.state)
-        for one in answer.groups
+        {"group_id": one.group, "protocol_type": one.protocol_type, "group_state": one.state} for one in answer.groups
     ]
-    return response(request.api, error_code=answer.error, groups=groups)
+    return {"error_code": answer.error, "groups": groups}
 
 
-def describe_groups(body: Any) -> m.DescribeGroupsRequest:
-    return m.DescribeGroupsRequest(list(body.groups))
+def describe_groups(request: Asked) -> m.DescribeGroupsRequest:
+    return m.DescribeGroupsRequest(list(request.body.groups))
 
 
-def describe_groups_answer(request: Asked, answer: m.DescribeGroupsResponse) -> Any:
+def describe_groups_answer(request: Asked, answer: m.DescribeGroupsResponse) -> Fields:
     groups = [
-        part(
-            request.api,
-            "DescribedGroup",
-            error_code=one.error,
-            group_id=one.group,
-            group_state=one.state,
-            protocol_type=one.protocol_type,
-            protocol_data=one.protocol,
-            members=[
-                part(
-                    request.api,
-                    "DescribedGroup.DescribedGroupMember",
-                    member_id=member.member,
-                    group_instance_id=member.instance,
-                    client_id=member.client,
-                    client_host=NO_HOST,
-                    member_metadata=member.metadata,
-                    member_assignment=member.assignment,
-                )
+        {
+            "error_code": one.error,
+            "group_id": one.group,
+            "group_state": one.state,
+            "protocol_type": one.protocol_type,
+            "protocol_data": one.protocol,
+            "members": [
+                {
+                    "member_id": member.member,
+                    "group_instance_id": member.instance,
+                    "client_id": member.client,
+                    "client_host": NO_HOST,
+                    "member_metadata": member.metadata,
+                    "member_assignment": member.assignment,
+                }
                 for member in one.members
             ],
-        )
+        }
         for one in answer.groups
     ]
-    return response(request.api, groups=groups)
+    return {"groups": groups}
 
 
-def delete_groups(body: Any) -> m.DeleteGroupsRequest:
-    return m.DeleteGroupsRequest(list(body.groups_names))
+def delete_groups(request: Asked) -> m.DeleteGroupsRequest:
+    return m.DeleteGroupsRequest(list(request.body.groups_names))
 
 
-def delete_groups_answer(request: Asked, answer: m.DeleteGroupsResponse) -> Any:
-    results = [
-        part(request.api, "DeletableGroupResult", group_id=one.group, error_code=one.error) for one in answer.groups
-    ]
-    return response(request.api, results=results)
+def delete_groups_answer(request: Asked, answer: m.DeleteGroupsResponse) -> Fields:
+    results = [{"group_id": one.group, "error_code": one.error} for one in answer.groups]
+    return {"results": results}

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import Any, Final
 
-from emulator.worlds.network.door import apis
-from emulator.worlds.network.door.apis import Range
-from emulator.worlds.network.door.codec import Asked, part, response, within_62_bits
+from emulator.worlds.network.door.codec import Asked, within_62_bits, write_response
+from emulator.worlds.network.door.message_encoder import Fields
 from emulator.worlds.network.door.record_validation import (
     FIRST_WITH_BATCHES,
     Allowance,
@@ -17,11 +16,14 @@ from emulator.worlds.network.door.record_validation import (
     magic_of,
     validate,
 )
+from emulator.worlds.network.mailbox import AnsweredHere
 from protocol.errors import ErrorCode
 from protocol.ids import BrokerId, LeaderEpoch, Offset
+from protocol.messages.message_base import Message
 from protocol.messages.replication_messages import (
     CONSUMER_REPLICA_ID,
     EpochRequest,
+    FetchedPartition,
     FetchPartition,
     FetchRequest,
     FetchResponse,
@@ -41,6 +43,7 @@ from protocol.records.format import BATCH_MAGIC
 FETCH_BYTES_MAX: Final = 24 * 1024 * 1024
 """Maximum bytes of one response; a connection's send buffer holds it for a slow client."""
 NO_SESSION: Final = 0
+NO_ANSWER: Final = b""
 
 
 def by_topic(partitions: Iterable[Any]) -> Iterator[tuple[str, list[Any]]]:
@@ -53,60 +56,55 @@ def by_topic(partitions: Iterable[Any]) -> Iterator[tuple[str, list[Any]]]:
 
 
 def topics_answered(
-    api: int,
-    path: str,
     partitions: Iterable[Any],
-    fields: Callable[[Any], dict[str, Any]],
+    fields: Callable[[Any], Fields],
     *,
     topic: str = "name",
     inside: str = "partitions",
-) -> list[Any]:
+) -> list[Fields]:
     """Topics of a response.
 
-    `path`: a partition's struct in Kafka's schema, "TOPIC.PARTITION". `fields`: a partition's values. `topic`,
-    `inside`: names of the topic's fields for its name and its partitions.
+    `fields`: a partition's values. `topic`, `inside`: names of the topic's fields for its name and its partitions.
     """
-    return [
-        part(api, path.rpartition(".")[0], **{topic: name, inside: [part(api, path, **fields(one)) for one in those]})
-        for name, those in by_topic(partitions)
-    ]
+    return [{topic: name, inside: [fields(one) for one in those]} for name, those in by_topic(partitions)]
 
 
 # --- Produce ---
 
 
-def produce(request: Asked, spoken: dict[int, Range]) -> ProduceRequest:
+def produce(request: Asked) -> Message:
     """The machine's produce request; acks=0 becomes acks=1.
 
     So the listener learns the outcome, which it does not send to the client.
     """
-    return ProduceRequest(request.body.acks or 1, max(0, request.body.timeout_ms), _partitions_of(request, spoken))
+    body = request.body
+    partitions = _partitions_of(request)
+    error = _refusal(request)
+    if error:
+        frame = NO_ANSWER if body.acks == 0 else write_response(request, produce_error(request, error))
+        return AnsweredHere(frame, error, ProduceRequest(1, 0, partitions))
+    return ProduceRequest(body.acks or 1, max(0, body.timeout_ms), partitions)
 
 
-def produce_unlet(request: Asked, spoken: dict[int, Range]) -> ProduceRequest:
-    """A refused produce, for the client's operations."""
-    return ProduceRequest(1, 0, _partitions_of(request, spoken))
-
-
-def _partitions_of(request: Asked, spoken: dict[int, Range]) -> list[ProducePartition]:
+def _partitions_of(request: Asked) -> list[ProducePartition]:
     """The partitions of a produce, their records validated. Raises ProtocolError."""
     topics = request.body.topic_data
     of = [(topic.name, one.index, one.records or b"") for topic in topics for one in topic.partition_data]
     allowance = Allowance(sum(len(records) for _, _, records in of))
-    newest = spoken[request.api].most
+    newest = request.listener.apis[request.api].most
     partitions = []
     for topic, index, records in of:
         fault, unread = validate(records, request.version, newest, allowance)
-        partitions.append(ProducePartition(topic, index, b"" if unread else records, fault))
+        partitions.append(ProducePartition(topic, index, b"" if unread else records, int(fault)))
     return partitions
 
 
-def produce_refused(request: Asked, magic: int) -> ErrorCode:
+def _refusal(request: Asked) -> ErrorCode:
     """The error with which the listener itself refuses a produce; NONE: it accepts it.
 
     It refuses records of another format than the broker's log has (Kafka converts them), and those of transactions.
     """
-    body = request.body
+    body, magic = request.body, request.listener.magic
     if body.acks not in (-1, 0, 1):
         return ErrorCode.INVALID_REQUIRED_ACKS
     if body.transactional_id:
@@ -121,10 +119,8 @@ def produce_refused(request: Asked, magic: int) -> ErrorCode:
     return ErrorCode.NONE
 
 
-def produce_answer(request: Asked, answer: ProduceResponse) -> Any:
+def produce_answer(request: Asked, answer: ProduceResponse) -> Fields:
     topics = topics_answered(
-        request.api,
-        "TopicProduceResponse.PartitionProduceResponse",
         answer.partitions,
         lambda one: {
             "index": one.partition,
@@ -134,41 +130,35 @@ def produce_answer(request: Asked, answer: ProduceResponse) -> Any:
         },
         inside="partition_responses",
     )
-    return response(request.api, responses=topics)
+    return {"responses": topics}
 
 
-def produce_error(request: Asked, error: ErrorCode) -> Any:
+def produce_error(request: Asked, error: ErrorCode) -> Fields:
     """A response with the same error for every partition."""
     topics = [
-        part(
-            request.api,
-            "TopicProduceResponse",
-            name=topic.name,
-            partition_responses=[
-                part(
-                    request.api,
-                    "TopicProduceResponse.PartitionProduceResponse",
-                    index=one.index,
-                    error_code=error,
-                    base_offset=-1,
-                )
-                for one in topic.partition_data
+        {
+            "name": topic.name,
+            "partition_responses": [
+                {"index": one.index, "error_code": error, "base_offset": -1} for one in topic.partition_data
             ],
-        )
+        }
         for topic in request.body.topic_data
     ]
-    return response(request.api, responses=topics)
+    return {"responses": topics}
 
 
 # --- Fetch ---
 
 
-def fetch(body: Any, version: int) -> FetchRequest:
+def fetch(request: Asked) -> FetchRequest | Fields:
     """A consumer's fetch: followers authenticate with this run's token and use another port.
 
     The listener keeps no fetch sessions (KIP-227). It answers a request for one with session 0, as a broker whose cache
     is full does.
     """
+    body, version = request.body, request.version
+    if body.session_id != NO_SESSION:
+        return {"error_code": ErrorCode.FETCH_SESSION_ID_NOT_FOUND, "session_id": NO_SESSION, "responses": []}
     partitions = [
         FetchPartition(
             topic.topic,
@@ -185,39 +175,30 @@ def fetch(body: Any, version: int) -> FetchRequest:
     return FetchRequest(CONSUMER_REPLICA_ID, max(0, body.max_wait_ms), max(0, body.min_bytes), at_most, partitions)
 
 
-def fetch_answer(request: Asked, answer: FetchResponse) -> Any:
-    api, topic_of, partition_of = request.api, "FetchableTopicResponse", "FetchableTopicResponse.PartitionData"
-    topics = []
-    for topic, those in by_topic(answer.partitions):
-        partitions = []
-        for one in those:
-            fields = {
-                "partition_index": one.partition,
-                "error_code": one.error,
-                "high_watermark": one.high_watermark,
-                "last_stable_offset": one.high_watermark,
-                "log_start_offset": one.log_start if one.error == ErrorCode.NONE else -1,
-                "aborted_transactions": None,
-                "records": one.records,
-            }
-            if one.diverging_epoch is not None:
-                diverging = one.diverging_epoch
-                fields["diverging_epoch"] = part(
-                    api, f"{partition_of}.EpochEndOffset", epoch=diverging.epoch, end_offset=diverging.end_offset
-                )
-            partitions.append(part(api, partition_of, **fields))
-        topics.append(part(api, topic_of, topic=topic, partitions=partitions))
-    return response(api, responses=topics, session_id=NO_SESSION)
+def fetch_answer(request: Asked, answer: FetchResponse) -> Fields:
+    return {"responses": topics_answered(answer.partitions, _fetched, topic="topic"), "session_id": NO_SESSION}
 
 
-def fetch_error(request: Asked, error: ErrorCode) -> Any:
-    return response(request.api, error_code=error, session_id=NO_SESSION, responses=[])
+def _fetched(one: FetchedPartition) -> Fields:
+    diverging = one.diverging_epoch
+    return {
+        "partition_index": one.partition,
+        "error_code": one.error,
+        "high_watermark": one.high_watermark,
+        "last_stable_offset": one.high_watermark,
+        "log_start_offset": one.log_start if one.error == ErrorCode.NONE else -1,
+        "diverging_epoch": None
+        if diverging is None
+        else {"epoch": diverging.epoch, "end_offset": diverging.end_offset},
+        "aborted_transactions": None,
+        "records": one.records,
+    }
 
 
 # --- offsets and epochs ---
 
 
-def list_offsets(body: Any, version: int) -> ListOffsetsRequest:
+def list_offsets(request: Asked) -> ListOffsetsRequest:
     """Version 0, of 0.10.0 and before, requests the base offsets of segments."""
     return ListOffsetsRequest(
         CONSUMER_REPLICA_ID,
@@ -227,18 +208,16 @@ def list_offsets(body: Any, version: int) -> ListOffsetsRequest:
                 one.partition_index,
                 within_62_bits(one.timestamp),
                 LeaderEpoch(one.current_leader_epoch),
-                one.max_num_offsets if version == 0 else None,
+                one.max_num_offsets if request.version == 0 else None,
             )
-            for topic in body.topics
+            for topic in request.body.topics
             for one in topic.partitions
         ],
     )
 
 
-def list_offsets_answer(request: Asked, answer: ListOffsetsResponse) -> Any:
+def list_offsets_answer(request: Asked, answer: ListOffsetsResponse) -> Fields:
     topics = topics_answered(
-        request.api,
-        "ListOffsetsTopicResponse.ListOffsetsPartitionResponse",
         answer.partitions,
         lambda one: {
             "partition_index": one.partition,
@@ -249,26 +228,24 @@ def list_offsets_answer(request: Asked, answer: ListOffsetsResponse) -> Any:
             "leader_epoch": one.leader_epoch,
         },
     )
-    return response(request.api, topics=topics)
+    return {"topics": topics}
 
 
-def leader_epochs(body: Any) -> OffsetForLeaderEpochRequest:
+def leader_epochs(request: Asked) -> OffsetForLeaderEpochRequest:
     return OffsetForLeaderEpochRequest(
         [
             EpochRequest(
                 topic.topic, one.partition, LeaderEpoch(one.leader_epoch), LeaderEpoch(one.current_leader_epoch)
             )
-            for topic in body.topics
+            for topic in request.body.topics
             for one in topic.partitions
         ],
         BrokerId(CONSUMER_REPLICA_ID),
     )
 
 
-def leader_epochs_answer(request: Asked, answer: OffsetForLeaderEpochResponse) -> Any:
+def leader_epochs_answer(request: Asked, answer: OffsetForLeaderEpochResponse) -> Fields:
     topics = topics_answered(
-        request.api,
-        "OffsetForLeaderTopicResult.EpochEndOffset",
         answer.partitions,
         lambda one: {
             "error_code": one.error,
@@ -278,23 +255,18 @@ def leader_epochs_answer(request: Asked, answer: OffsetForLeaderEpochResponse) -
         },
         topic="topic",
     )
-    return response(request.api, topics=topics)
+    return {"topics": topics}
 
 
 # --- producer ids ---
 
 
-def init_producer_id(body: Any) -> InitProducerIdRequest:
+def init_producer_id(request: Asked) -> InitProducerIdRequest | Fields:
+    if request.body.transactional_id is not None:
+        error = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        return {"error_code": error, "producer_id": -1, "producer_epoch": -1}
     return InitProducerIdRequest()
 
 
-def init_producer_id_answer(request: Asked, answer: InitProducerIdResponse) -> Any:
-    return response(
-        request.api, error_code=answer.error, producer_id=answer.producer_id, producer_epoch=answer.producer_epoch
-    )
-
-
-def transactions_refused(request: Asked) -> Any:
-    """Response to InitProducerId of a transactional producer."""
-    error = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-    return response(apis.INIT_PRODUCER_ID, error_code=error, producer_id=-1, producer_epoch=-1)
+def init_producer_id_answer(request: Asked, answer: InitProducerIdResponse) -> Fields:
+    return {"error_code": answer.error, "producer_id": answer.producer_id, "producer_epoch": answer.producer_epoch}

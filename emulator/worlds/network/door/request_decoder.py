@@ -7,7 +7,6 @@ together have at most `ENTRIES_MAX` entries, because the work of a request grows
 suffice for one.
 """
 
-import re
 import struct
 import uuid
 from collections.abc import Callable
@@ -15,32 +14,42 @@ from typing import Any, Final
 
 import msgspec
 
-from protocol.framing import ProtocolError
+from emulator.worlds.network.door.message_schemas import (
+    FIXED,
+    SCALARS,
+    Schema,
+    default_of,
+    entry_type,
+    field_name,
+    is_flexible,
+    is_list,
+    split_fields,
+    within,
+)
+from protocol.framing import MAX_FRAME_BYTES, ProtocolError
 
 ENTRIES_MAX: Final = 4_000
 """Kafka has no such bound. A client that lists more partitions in one request is refused."""
+LONG_TEXT_BYTES: Final = MAX_FRAME_BYTES // ENTRIES_MAX
+"""A shorter text, as often as a request has entries, fits into a frame of ours."""
 STRING_BYTES_MAX: Final = 0x7FFF
 VARINT_BYTES_MAX: Final = 5
-_FIXED: Final = {
-    "bool": "?", "int8": "b", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I", "int64": "q", "float64": "d",
-}  # fmt: skip
 _INT16: Final = struct.Struct(">h")
 _INT32: Final = struct.Struct(">i")
 _UUID_BYTES: Final = 16
-
-Schema = dict[str, Any]
 
 
 class Cursor:
     """A position in a frame, and the remaining entries that its lists may have."""
 
-    __slots__ = ("data", "end", "entries_left", "position")
+    __slots__ = ("data", "end", "entries_left", "has_long_text", "position")
 
     def __init__(self, data: bytes, position: int = 0) -> None:
         self.data = data
         self.end = len(data)
         self.position = position
         self.entries_left = ENTRIES_MAX
+        self.has_long_text = False
 
     def take(self, size_bytes: int) -> bytes:
         """The next bytes. Raises ProtocolError if fewer are left."""
@@ -90,19 +99,13 @@ class Cursor:
 Reader = Callable[[Cursor], Any]
 
 
-def request_reader(schema: Schema, version: int) -> Reader:
+def request_reader(schema: Schema, version: int, limits: dict[str, int]) -> Reader:
     """Reader of a request's body. It raises ProtocolError if the bytes are no such request.
 
-    The body has all of the schema's fields, named as `topic_data`; fields of other versions have their defaults.
+    `limits`: {field: maximum entries, characters or bytes}. A reader checks a list's before it decodes an entry. The
+    body has all of the schema's fields, named as `topic_data`; fields of other versions have their defaults.
     """
-    common = {one["name"]: one["fields"] for one in schema.get("commonStructs", ())}
-    flexible = _within(schema.get("flexibleVersions"), version)
-    return _Readers(version, flexible, common).structure(schema["name"], schema["fields"])[0]
-
-
-def is_flexible(schema: Schema, version: int) -> bool:
-    """Lengths are varints, and tagged fields may follow (KIP-482)."""
-    return _within(schema.get("flexibleVersions"), version)
+    return _Readers(version, is_flexible(schema, version), limits).structure(schema["name"], schema["fields"])[0]
 
 
 def read_client_id(cursor: Cursor, *, flexible: bool) -> str:
@@ -116,28 +119,26 @@ def read_client_id(cursor: Cursor, *, flexible: bool) -> str:
 class _Readers:
     """Builder of one version's readers; returns each with its minimum number of bytes."""
 
-    def __init__(self, version: int, flexible: bool, common: dict[str, list[Schema]]) -> None:
+    def __init__(self, version: int, flexible: bool, limits: dict[str, int]) -> None:
         self._version = version
         self._flexible = flexible
-        self._common = common
+        self._limits = limits
 
     def structure(self, name: str, fields: list[Schema]) -> tuple[Reader, int]:
-        present = [one for one in fields if _within(one["versions"], self._version)]
-        tagged = [one for one in present if _within(one.get("taggedVersions"), self._version)]
-        plain = [one for one in present if one not in tagged]
+        plain, tagged = split_fields(fields, self._version)
         others = [one for one in fields if one not in plain]
         kind = msgspec.defstruct(
             name,
             [
-                *((_name(one), Any) for one in plain),
-                *((_name(one), Any, _default(one)) for one in others),
+                *((field_name(one), Any) for one in plain),
+                *((field_name(one), Any, default_of(one)) for one in others),
             ],
             gc=False,  # no cycles; the garbage collector would traverse a large request repeatedly
         )
         parts, least = self._parts(plain)
         if self._flexible:
             least += 1
-        known = {one["tag"]: (_name(one), self._field(one)[0]) for one in tagged}
+        known = {one["tag"]: (field_name(one), self._field(one)[0]) for one in tagged}
         return _structure_reader(kind, parts, known if self._flexible else None), least
 
     def _parts(self, fields: list[Schema]) -> tuple[list[struct.Struct | Reader], int]:
@@ -145,8 +146,8 @@ class _Readers:
         parts: list[struct.Struct | Reader] = []
         least, run = 0, ""
         for one in fields:
-            if one["type"] in _FIXED:
-                run += _FIXED[one["type"]]
+            if one["type"] in FIXED:
+                run += FIXED[one["type"]]
                 continue
             if run:
                 parts.append(struct.Struct(">" + run))
@@ -161,19 +162,23 @@ class _Readers:
         return parts, least
 
     def _field(self, field: Schema) -> tuple[Reader, int]:
-        nullable = _within(field.get("nullableVersions"), self._version)
-        kind: str = field["type"]
-        if kind.startswith("[]"):
-            entry, least = self._entry(kind[2:], field)
-            return _list_reader(entry, max(1, least), self._count, nullable), self._least_of_length(4)
+        nullable = within(field.get("nullableVersions"), self._version)
+        kind = entry_type(field)
+        limit = self._limits.get(field_name(field))
+        if is_list(field):
+            entry, least = self._entry(kind, field)
+            reader = _list_reader(
+                field_name(field), entry, max(1, least), self._count, nullable, limit or ENTRIES_MAX
+            )
+            return reader, self._least_of_length(4)
         reader, least = self._entry(kind, field, nullable)
-        if nullable and kind not in _SCALARS:
+        if nullable and kind not in SCALARS:
             return _nullable_reader(reader), 1
-        return reader, least
+        return reader if limit is None else _limited_value(reader, field_name(field), limit), least
 
     def _entry(self, kind: str, field: Schema, nullable: bool = False) -> tuple[Reader, int]:
-        if kind in _FIXED:
-            layout = struct.Struct(">" + _FIXED[kind])
+        if kind in FIXED:
+            layout = struct.Struct(">" + FIXED[kind])
             return (lambda cursor: cursor.fixed(layout)[0]), layout.size
         length = _compact_length if self._flexible else None
         match kind:
@@ -185,7 +190,7 @@ class _Readers:
             case "bytes" | "records":
                 of_bytes = length or _int32_length
                 return (lambda cursor: _bytes(cursor, of_bytes(cursor), nullable)), self._least_of_length(4)
-        return self.structure(kind, field.get("fields") or self._common[kind])
+        return self.structure(kind, field["fields"])
 
     @property
     def _count(self) -> Callable[[Cursor], int]:
@@ -193,9 +198,6 @@ class _Readers:
 
     def _least_of_length(self, plain: int) -> int:
         return 1 if self._flexible else plain
-
-
-_SCALARS: Final = frozenset({*_FIXED, "uuid", "string", "bytes", "records"})
 
 
 def _structure_reader(
@@ -241,13 +243,30 @@ def _read_tags(cursor: Cursor, known: dict[int, tuple[str, Reader]]) -> dict[str
     return found
 
 
-def _list_reader(entry: Reader, least_bytes: int, count_of: Callable[[Cursor], int], nullable: bool) -> Reader:
+def _list_reader(
+    name: str, entry: Reader, least_bytes: int, count_of: Callable[[Cursor], int], nullable: bool, most: int
+) -> Reader:
     def read(cursor: Cursor) -> list[Any] | None:
         count = count_of(cursor)
         if count < 0:
             _require_nullable(cursor, nullable)
             return None
-        return [entry(cursor) for _ in range(cursor.entries(count, least_bytes))]
+        cursor.entries(count, least_bytes)
+        if count > most:
+            raise ProtocolError(f"{count} entries of {name} before byte {cursor.position}; at most {most} may be")
+        return [entry(cursor) for _ in range(count)]
+
+    return read
+
+
+def _limited_value(reader: Reader, name: str, most: int) -> Reader:
+    """Reader of a text of at most `most` characters, or of as many bytes."""
+
+    def read(cursor: Cursor) -> Any:
+        value = reader(cursor)
+        if value is not None and len(value) > most:
+            raise ProtocolError(f"{name} of length {len(value)} before byte {cursor.position}; at most {most} may be")
+        return value
 
     return read
 
@@ -276,6 +295,8 @@ def _string(cursor: Cursor, length: int, nullable: bool) -> str | None:
         return None
     if length > STRING_BYTES_MAX:
         raise ProtocolError(f"a string of {length} bytes at byte {cursor.position}; at most {STRING_BYTES_MAX} may be")
+    if length > LONG_TEXT_BYTES:
+        cursor.has_long_text = True
     try:
         return cursor.take(length).decode()
     except UnicodeDecodeError:
@@ -292,35 +313,3 @@ def _bytes(cursor: Cursor, length: int, nullable: bool) -> bytes | None:
 def _require_nullable(cursor: Cursor, nullable: bool) -> None:
     if not nullable:
         raise ProtocolError(f"null before byte {cursor.position}, where a value must be")
-
-
-def _within(versions: str | None, version: int) -> bool:
-    """Whether `version` is in Kafka's notation of versions: `3`, `0-4`, `2+`, `none`."""
-    if not versions or versions == "none":
-        return False
-    first, dash, last = versions.rstrip("+").partition("-")
-    if versions.endswith("+"):
-        return version >= int(first)
-    return int(first) <= version <= int(last if dash else first)
-
-
-def _name(field: Schema) -> str:
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", field["name"]).lower()
-
-
-def _default(field: Schema) -> Any:
-    """The value of a field in versions without it."""
-    kind, default = field["type"], field.get("default", "")
-    if default == "null":
-        return None
-    if kind == "string":
-        return default
-    if kind.startswith("[]"):
-        return []
-    if kind == "bool":
-        return str(default).lower() == "true"
-    if kind == "float64":
-        return float(default or 0)
-    if kind in _FIXED:
-        return int(str(default) or "0", 0)
-    return b"" if kind in ("bytes", "records") else None

@@ -9,8 +9,9 @@ to set a quota or credential fails with POLICY_VIOLATION, as other changes that 
 from collections import Counter, defaultdict
 from typing import Any, Final
 
-from emulator.worlds.network.door.apis import DESCRIBE_CLIENT_QUOTAS, Range
-from emulator.worlds.network.door.codec import Asked, part, response
+from emulator.worlds.network.door.apis import DESCRIBE_CLIENT_QUOTAS
+from emulator.worlds.network.door.codec import Asked
+from emulator.worlds.network.door.message_encoder import Fields
 from protocol.errors import ErrorCode
 
 NO_AUTHORIZER: Final = "No Authorizer is configured on the broker"
@@ -25,44 +26,39 @@ _DUPLICATES: Final = {"user": "user", "client-id": "client", "ip": "ip"}
 """{type of an entity: its name in Kafka's message about duplicates}"""
 
 
-def acls_described(request: Asked) -> Any:
-    return response(request.api, error_code=ErrorCode.SECURITY_DISABLED, error_message=NO_AUTHORIZER, resources=[])
+def acls_described(request: Asked) -> Fields:
+    return {"error_code": ErrorCode.SECURITY_DISABLED, "error_message": NO_AUTHORIZER, "resources": []}
 
 
-def acls_created(request: Asked) -> Any:
+def acls_created(request: Asked) -> Fields:
     """Refusal of each creation."""
     refused = {"error_code": ErrorCode.SECURITY_DISABLED, "error_message": f"{NO_AUTHORIZER}."}
-    return response(
-        request.api, results=[part(request.api, "AclCreationResult", **refused) for _ in request.body.creations]
-    )
+    return {"results": [refused for _ in request.body.creations]}
 
 
-def acls_deleted(request: Asked) -> Any:
+def acls_deleted(request: Asked) -> Fields:
     """Refusal of each filter."""
     refused = {"error_code": ErrorCode.SECURITY_DISABLED, "error_message": f"{NO_AUTHORIZER}.", "matching_acls": []}
-    results = [part(request.api, "DeleteAclsFilterResult", **refused) for _ in request.body.filters]
-    return response(request.api, filter_results=results)
+    results = [refused for _ in request.body.filters]
+    return {"filter_results": results}
 
 
-def client_quotas_described(request: Asked, spoken: dict[int, Range]) -> Any:
+def client_quotas_described(request: Asked) -> Fields:
     """An empty list, or Kafka's error for an invalid filter."""
-    with_ips = spoken[DESCRIBE_CLIENT_QUOTAS].most >= FIRST_WITH_IPS
+    with_ips = request.listener.apis[DESCRIBE_CLIENT_QUOTAS].most >= FIRST_WITH_IPS
     error, message = _wrong([one.entity_type for one in request.body.components], with_ips)
-    return response(request.api, error_code=error, error_message=message, entries=None if error else [])
+    return {"error_code": error, "error_message": message, "entries": None if error else []}
 
 
-def client_quotas_altered(request: Asked, spoken: dict[int, Range]) -> Any:
+def client_quotas_altered(request: Asked) -> Fields:
     """ZkAdminManager.alterClientQuotas: removals succeed without effect, additions fail."""
-    with_ips = spoken[DESCRIBE_CLIENT_QUOTAS].most >= FIRST_WITH_IPS
+    with_ips = request.listener.apis[DESCRIBE_CLIENT_QUOTAS].most >= FIRST_WITH_IPS
     entries = []
     for one in request.body.entries:
         error, message = _unalterable([each.entity_type for each in one.entity], one.ops, with_ips)
-        entity = [
-            part(request.api, "EntryData.EntityData", entity_type=each.entity_type, entity_name=each.entity_name)
-            for each in one.entity
-        ]
-        entries.append(part(request.api, "EntryData", error_code=error, error_message=message, entity=entity))
-    return response(request.api, entries=entries)
+        entity = [{"entity_type": each.entity_type, "entity_name": each.entity_name} for each in one.entity]
+        entries.append({"error_code": error, "error_message": message, "entity": entity})
+    return {"entries": entries}
 
 
 def _unalterable(types: list[str], ops: list[Any], with_ips: bool) -> tuple[int, str | None]:
@@ -81,16 +77,15 @@ def _unalterable(types: list[str], ops: list[Any], with_ips: bool) -> tuple[int,
     return ErrorCode.NONE, None
 
 
-def scram_described(request: Asked) -> Any:
+def scram_described(request: Asked) -> Fields:
     """ZkAdminManager.describeUserScramCredentials: no user has any."""
     times = Counter(one.name for one in request.body.users or ())
     results = [
-        part(request.api, "DescribeUserScramCredentialsResult", user=name, error_code=error, error_message=why,
-             credential_infos=[])
+        {"user": name, "error_code": error, "error_message": why, "credential_infos": []}
         for name in times
         for error, why in [_no_credential(name, times[name])]
-    ]  # fmt: skip
-    return response(request.api, error_code=ErrorCode.NONE, error_message=None, results=results)
+    ]
+    return {"error_code": ErrorCode.NONE, "error_message": None, "results": results}
 
 
 def _no_credential(user: str, times: int) -> tuple[int, str]:
@@ -102,7 +97,7 @@ def _no_credential(user: str, times: int) -> tuple[int, str]:
     return ErrorCode.RESOURCE_NOT_FOUND, f"Attempt to describe a user credential that does not exist: {user}"
 
 
-def scram_altered(request: Asked) -> Any:
+def scram_altered(request: Asked) -> Fields:
     """ZkAdminManager.alterUserScramCredentials: deletions and upsertions fail."""
     body = request.body
     mechanisms: defaultdict[str, list[int]] = defaultdict(list)
@@ -114,10 +109,8 @@ def scram_altered(request: Asked) -> Any:
     results = []
     for user, own in mechanisms.items():
         error, why = _unalterable_user(user, own, upserted[user])
-        results.append(
-            part(request.api, "AlterUserScramCredentialsResult", user=user, error_code=error, error_message=why)
-        )
-    return response(request.api, results=results)
+        results.append({"user": user, "error_code": error, "error_message": why})
+    return {"results": results}
 
 
 def _unalterable_user(user: str, mechanisms: list[int], upserted: list[tuple[int, int]]) -> tuple[int, str]:

@@ -6,14 +6,15 @@ ApiVersions, Metadata, CreateTopics, CreatePartitions, DeleteTopics, DeleteRecor
 from typing import Any, Final
 from uuid import UUID
 
-from emulator.worlds.network.door.apis import Range
-from emulator.worlds.network.door.codec import Asked, part, response, within_62_bits, write_response
+from emulator.worlds.network.door.codec import Asked, within_62_bits
 from emulator.worlds.network.door.config_translation import fields_of
-from emulator.worlds.network.door.place import Place
+from emulator.worlds.network.door.message_encoder import Fields
 from emulator.worlds.network.door.record_translation import by_topic, topics_answered
 from protocol.errors import ErrorCode
+from protocol.framing import ProtocolError
 from protocol.ids import NO_LEADER, BrokerId
 from protocol.messages.administration import (
+    TOPICS_MAX,
     CreatePartitionsRequest,
     CreatePartitionsResponse,
     CreateTopicsRequest,
@@ -42,87 +43,77 @@ FIRST_THAT_NAMES_ITSELF: Final = 3
 """First version of APIVERSIONS whose brokers list its versions beside UNSUPPORTED_VERSION."""
 
 
-def api_versions(request: Asked, spoken: dict[int, Range]) -> bytes:
-    """Encoded ApiVersions response.
+def api_versions(request: Asked) -> Fields:
+    """ApiVersions response.
 
-    A request in an unsupported version gets an error in version 0, from 2.4 on with the supported versions (KIP-511).
+    A request in an unsupported version gets an error, from 2.4 on with the supported versions (KIP-511).
     """
-    error, version = ErrorCode.NONE, request.version
+    error, spoken = ErrorCode.NONE, request.listener.apis
     if request.body is None:
-        error, version = ErrorCode.UNSUPPORTED_VERSION, 0
-        this = spoken[request.api]
+        error, this = ErrorCode.UNSUPPORTED_VERSION, spoken[request.api]
         spoken = {request.api: this} if this.most >= FIRST_THAT_NAMES_ITSELF else {}
-    keys = [
-        part(request.api, "ApiVersion", api_key=key, min_version=range_.least, max_version=range_.most)
-        for key, range_ in spoken.items()
-    ]
-    return write_response(request, response(request.api, error_code=error, api_keys=keys), version=version)
+    keys = [{"api_key": key, "min_version": range_.least, "max_version": range_.most} for key, range_ in spoken.items()]
+    return {"error_code": error, "api_keys": keys}
 
 
-def sasl_refused(request: Asked) -> Any:
+def sasl_refused(request: Asked) -> Fields:
     """The response of a broker on a listener without SASL."""
-    return response(request.api, error_code=ErrorCode.ILLEGAL_SASL_STATE, mechanisms=[])
+    return {"error_code": ErrorCode.ILLEGAL_SASL_STATE, "mechanisms": []}
 
 
 # --- Metadata ---
 
 
-def metadata(body: Any, version: int) -> MetadataRequest:
+def metadata(request: Asked) -> MetadataRequest:
     """The machine's metadata request; an empty list of topics means all topics.
 
     In Kafka an empty list means that in version 0, null does from version 1 on. Up to version 3 a client cannot prevent
     the creation of topics.
     """
-    makes = version < FIRST_WITH_A_SAY or body.allow_auto_topic_creation
-    return MetadataRequest([topic.name for topic in body.topics or ()], bool(makes))
+    makes = request.version < FIRST_WITH_A_SAY or request.body.allow_auto_topic_creation
+    return MetadataRequest([topic.name for topic in request.body.topics or ()], bool(makes))
 
 
-def metadata_answer(request: Asked, answer: MetadataResponse, place: Place) -> Any:
+def metadata_answer(request: Asked, answer: MetadataResponse) -> Fields:
     """Brokers have the addresses advertised to clients of this AZ."""
     alive = {one.broker for one in answer.brokers} if request.version == 0 else None
     topics = [] if request.version >= 1 and request.body.topics == [] else answer.partitions
     brokers = [
-        part(request.api, "MetadataResponseBroker", node_id=one.broker, host=host, port=port, rack=one.rack or None)
-        for one, (host, port) in place.found(answer.brokers)
+        {"node_id": one.broker, "host": host, "port": port, "rack": one.rack or None}
+        for one, (host, port) in request.listener.place.found(answer.brokers)
     ]
-    return response(
-        request.api,
-        brokers=brokers,
-        cluster_id=place.cluster,
-        controller_id=answer.controller,
-        topics=[_topic(request, topic, those, alive) for topic, those in by_topic(topics)],
-    )
+    return {
+        "brokers": brokers,
+        "cluster_id": request.listener.place.cluster,
+        "controller_id": answer.controller,
+        "topics": [_topic(request, topic, those, alive) for topic, those in by_topic(topics)],
+    }
 
 
-def _topic(request: Asked, topic: str, partitions: list[PartitionMetadata], alive: set[BrokerId] | None) -> Any:
+def _topic(request: Asked, topic: str, partitions: list[PartitionMetadata], alive: set[BrokerId] | None) -> Fields:
     """A topic's entry; that of an unknown topic carries the error and has no partition.
 
     `alive`: registered brokers, for version 0 only. It lists no replica on a dead broker, and answers 9 if one is
     missing (MetadataCache.getPartitionMetadata).
     """
     known = [one for one in partitions if one.partition >= 0]
-    return part(
-        request.api,
-        "MetadataResponseTopic",
-        error_code=ErrorCode.NONE if known else partitions[0].error,
-        name=topic,
-        is_internal=topic == OFFSETS_TOPIC,
-        partitions=[
-            part(
-                request.api,
-                "MetadataResponseTopic.MetadataResponsePartition",
-                error_code=_with_missing_replicas(one, alive),
-                partition_index=one.partition,
-                leader_id=max(one.leader, NO_LEADER),
-                leader_epoch=one.leader_epoch,
-                replica_nodes=_listed(one.replicas, alive),
-                isr_nodes=_listed(one.isr, alive),
-                offline_replicas=one.offline_replicas,
-            )
+    return {
+        "error_code": ErrorCode.NONE if known else partitions[0].error,
+        "name": topic,
+        "is_internal": topic == OFFSETS_TOPIC,
+        "partitions": [
+            {
+                "error_code": _with_missing_replicas(one, alive),
+                "partition_index": one.partition,
+                "leader_id": max(one.leader, NO_LEADER),
+                "leader_epoch": one.leader_epoch,
+                "replica_nodes": _listed(one.replicas, alive),
+                "isr_nodes": _listed(one.isr, alive),
+                "offline_replicas": one.offline_replicas,
+            }
             for one in known
         ],
-        authorized_operations=None,
-    )
+    }
 
 
 def _listed(brokers: list[BrokerId], alive: set[BrokerId] | None) -> list[BrokerId]:
@@ -137,7 +128,7 @@ def _with_missing_replicas(one: PartitionMetadata, alive: set[BrokerId] | None) 
 # --- topics made, grown and deleted ---
 
 
-def create_topics(body: Any) -> CreateTopicsRequest:
+def create_topics(request: Asked) -> CreateTopicsRequest:
     return CreateTopicsRequest(
         [
             NewTopic(
@@ -150,35 +141,32 @@ def create_topics(body: Any) -> CreateTopicsRequest:
                 ],
                 {config.name: config.value for config in one.configs},
             )
-            for one in body.topics
+            for one in request.body.topics
         ],
-        max(0, body.timeout_ms),
-        bool(body.validate_only),
+        max(0, request.body.timeout_ms),
+        bool(request.body.validate_only),
     )
 
 
-def create_topics_answer(request: Asked, answer: CreateTopicsResponse) -> Any:
+def create_topics_answer(request: Asked, answer: CreateTopicsResponse) -> Fields:
     topics = [
-        part(
-            request.api,
-            "CreatableTopicResult",
-            name=one.topic,
-            topic_id=NO_ID,
-            error_code=one.error,
-            error_message=one.message or None,
-            num_partitions=one.partitions,
-            replication_factor=one.replication_factor,
-            configs=[  # never null, at which Java's client fails
-                part(request.api, "CreatableTopicResult.CreatableTopicConfigs", **fields_of(setting))
-                for setting in one.settings
+        {
+            "name": one.topic,
+            "topic_id": NO_ID,
+            "error_code": one.error,
+            "error_message": one.message or None,
+            "num_partitions": one.partitions,
+            "replication_factor": one.replication_factor,
+            "configs": [  # never null, at which Java's client fails
+                fields_of(setting) for setting in one.settings
             ],
-        )
+        }
         for one in answer.topics
     ]
-    return response(request.api, topics=topics)
+    return {"topics": topics}
 
 
-def create_partitions(body: Any) -> CreatePartitionsRequest:
+def create_partitions(request: Asked) -> CreatePartitionsRequest:
     return CreatePartitionsRequest(
         [
             GrownTopic(
@@ -188,25 +176,18 @@ def create_partitions(body: Any) -> CreatePartitionsRequest:
                 if one.assignments is None
                 else [[BrokerId(broker) for broker in placed.broker_ids] for placed in one.assignments],
             )
-            for one in body.topics
+            for one in request.body.topics
         ],
-        max(0, body.timeout_ms),
-        bool(body.validate_only),
+        max(0, request.body.timeout_ms),
+        bool(request.body.validate_only),
     )
 
 
-def create_partitions_answer(request: Asked, answer: CreatePartitionsResponse) -> Any:
+def create_partitions_answer(request: Asked, answer: CreatePartitionsResponse) -> Fields:
     results = [
-        part(
-            request.api,
-            "CreatePartitionsTopicResult",
-            name=one.topic,
-            error_code=one.error,
-            error_message=one.message or None,
-        )
-        for one in answer.topics
+        {"name": one.topic, "error_code": one.error, "error_message": one.message or None} for one in answer.topics
     ]
-    return response(request.api, results=results)
+    return {"results": results}
 
 
 def delete_topics(request: Asked) -> DeleteTopicsRequest:
@@ -222,19 +203,19 @@ def delete_topics(request: Asked) -> DeleteTopicsRequest:
         names = []
     else:
         names = [one.name or NO_NAME for one in body.topics]
+    if len(names) > TOPICS_MAX:
+        reason = f"{len(names)} topics; at most {TOPICS_MAX} may be"
+        raise ProtocolError(f"{request.name} version {request.version}: {reason}")
     return DeleteTopicsRequest(names, max(0, body.timeout_ms))
 
 
-def delete_topics_answer(request: Asked, answer: DeleteTopicsResponse) -> Any:
+def delete_topics_answer(request: Asked, answer: DeleteTopicsResponse) -> Fields:
     if request.version >= FIRST_WITH_TOPIC_IDS:
         return _deleted_by_name_or_id(request, answer)
     responses = [
-        part(
-            request.api, "DeletableTopicResult", name=one.topic, error_code=one.error, error_message=one.message or None
-        )
-        for one in answer.topics
+        {"name": one.topic, "error_code": one.error, "error_message": one.message or None} for one in answer.topics
     ]
-    return response(request.api, responses=responses)
+    return {"responses": responses}
 
 
 def _has_both(topic: Any) -> bool:
@@ -246,7 +227,7 @@ def _id_of(topic: Any) -> UUID:
     return topic.topic_id or NO_ID
 
 
-def _deleted_by_name_or_id(request: Asked, answer: DeleteTopicsResponse) -> Any:
+def _deleted_by_name_or_id(request: Asked, answer: DeleteTopicsResponse) -> Fields:
     """KafkaApis.handleDeleteTopicsRequest, of a cluster in which no topic has an id."""
     topics = request.body.topics
     if any(_has_both(one) for one in topics):
@@ -260,25 +241,23 @@ def _deleted_by_name_or_id(request: Asked, answer: DeleteTopicsResponse) -> Any:
                 error = ErrorCode.UNKNOWN_TOPIC_ID if _id_of(one) != NO_ID else ErrorCode.INVALID_REQUEST
             results.append((one.name, _id_of(one), error, result.message))
     responses = [
-        part(request.api, "DeletableTopicResult", name=name, topic_id=id_, error_code=error, error_message=why or None)
+        {"name": name, "topic_id": id_, "error_code": error, "error_message": why or None}
         for name, id_, error, why in results
     ]
-    return response(request.api, responses=responses)
+    return {"responses": responses}
 
 
-def delete_records(body: Any) -> DeleteRecordsRequest:
+def delete_records(request: Asked) -> DeleteRecordsRequest:
     partitions = [
         DeleteRecordsPartition(topic.name, one.partition_index, within_62_bits(one.offset))
-        for topic in body.topics
+        for topic in request.body.topics
         for one in topic.partitions
     ]
-    return DeleteRecordsRequest(partitions, max(0, body.timeout_ms))
+    return DeleteRecordsRequest(partitions, max(0, request.body.timeout_ms))
 
 
-def delete_records_answer(request: Asked, answer: DeleteRecordsResponse) -> Any:
+def delete_records_answer(request: Asked, answer: DeleteRecordsResponse) -> Fields:
     topics = topics_answered(
-        request.api,
-        "DeleteRecordsTopicResult.DeleteRecordsPartitionResult",
         answer.partitions,
         lambda one: {
             "partition_index": one.partition,
@@ -286,4 +265,4 @@ def delete_records_answer(request: Asked, answer: DeleteRecordsResponse) -> Any:
             "error_code": one.error,
         },
     )
-    return response(request.api, topics=topics)
+    return {"topics": topics}

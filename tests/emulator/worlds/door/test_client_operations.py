@@ -8,10 +8,11 @@ import trio
 
 from emulator.worlds.network.door.client import Arrived, KafkaClient
 from emulator.worlds.network.door.client_observer import Seen
-from emulator.worlds.network.door.codec import Asked
+from emulator.worlds.network.door.codec import Asked, listener_of
 from emulator.worlds.network.door.place import Place
 from emulator.worlds.network.spec import Address
 from protocol.events import Event, OperationEnded, OperationInvoked, PositionLeft, RecordsRead
+from protocol.gates import gates_for
 from protocol.ids import BrokerId, LeaderEpoch, Offset
 from protocol.messages.groups import (
     CommittedPartition,
@@ -28,6 +29,7 @@ from protocol.messages.replication_messages import FetchedPartition, FetchPartit
 from protocol.records.batch import encode_batch
 
 PLACE = Place("az-0", "client-0", {"broker-0": Address("127.0.0.1", 9092)}, {"broker-0": 0}, "run")
+LISTENER = listener_of(gates_for("2.8"), PLACE)
 COMMIT = OffsetCommitRequest("g", [OffsetToCommit("t", 0, Offset(5)), OffsetToCommit("t", 1, Offset(7))])
 LOOK = OffsetFetchRequest("g", [GroupPartition("t", 0), GroupPartition("t", 1)])
 API = {OffsetCommitRequest: (8, 8), OffsetFetchRequest: (9, 7), FetchRequest: (1, 11)}
@@ -39,11 +41,11 @@ class Connection:
     def __init__(self, *, there: bool = True) -> None:
         self.written: list[Event] = []
         seen = Seen("broker-0", 1, BrokerId(0), lambda event, cause: self.written.append(event))
-        self.client = KafkaClient(PLACE, seen, lambda: there)
+        self.client = KafkaClient(seen, lambda: there)
 
     def ask(self, request: Message) -> None:
         api, version = API[type(request)]
-        arrived = Arrived(1, version, request, Asked(api, version, 1, "app", None))
+        arrived = Arrived(1, version, request, Asked(LISTENER, api, version, 1, "app", None))
         self.client.taken(arrived)
         self.client.passed(arrived, "cause")
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from emulator.faults.enforcement import LinkState
 from emulator.topology import Node, Topology
 from emulator.worlds.network.clock import Clock
-from emulator.worlds.network.door import codec
+from emulator.worlds.network.door.codec import listener_of
 from emulator.worlds.network.door.door import Door
 from emulator.worlds.network.door.place import Place
 from emulator.worlds.network.mailbox import Letter
@@ -30,6 +30,7 @@ from protocol.link_rules import LinkRule
 from protocol.machine import ConnectionLost, MessageReceived, Now, Send
 from protocol.messages.replication_messages import ProduceRequest, ProduceResponse, ProduceResult
 from protocol.records.batch import encode_batch
+from tests.emulator.worlds.door.library_messages import REQUESTS, encoded
 
 BROKER, CLIENT = Node("broker-0", ("broker",), 0, "az-0"), Node("client-0", ("client",), 0, "az-0")
 CLIENTS = 3
@@ -114,16 +115,14 @@ class Shell:
 
 
 def frame(number: int, acks: int, records: int) -> bytes:
-    request = codec._REQUESTS[0]
+    request = REQUESTS[0]
     topic = request.TopicProduceData
     batch = encode_batch([b"%d" % one for one in range(records)], timestamp_ms=1)
     one = topic.PartitionProduceData(index=0, records=batch)
     requested = request(
         transactional_id=None, acks=acks, timeout_ms=100, topic_data=[topic(name="t", partition_data=[one])]
     )
-    requested.API_VERSION = 8
-    requested.with_header(correlation_id=number, client_id="app")
-    payload = bytes(requested.encode(header=True))
+    payload = encoded(requested, 8, correlation_id=number)
     return len(payload).to_bytes(4, "big") + payload
 
 
@@ -213,7 +212,7 @@ def _listening(shell: Any) -> Iterator[tuple[Callable[[], Awaitable[None]], Clie
     clients = Clients(address)
     try:
         door = Door(shell, Started(), gates_for("2.8"), BrokerId(0), [place], [listener])
-        yield lambda: door._accept(place, listener), clients
+        yield lambda: door._accept(listener_of(gates_for("2.8"), place), listener), clients
     finally:
         clients.close_all()
         listener.close()

@@ -3,24 +3,35 @@
 No connection ends, nothing fails.
 """
 
+import re
 import uuid
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pytest
 
-from benchmarks.attack.heavy_requests import written
-from benchmarks.attack.kafka_frames import BITS, PLACE
+from benchmarks.attack.heavy_requests import heavy_requests
+from benchmarks.attack.kafka_frames import BITS, PLACE, request_payload
 from emulator.worlds.network.door import apis, codec
-from emulator.worlds.network.door.apis import BUILT, Range, apis_of
+from emulator.worlds.network.door.apis import BUILT, apis_of
+from emulator.worlds.network.door.message_schemas import (
+    REQUESTS,
+    Schema,
+    entry_type,
+    field_name,
+    is_list,
+    split_fields,
+    within,
+)
 from emulator.worlds.network.door.translation import answer_to, message_of
 from emulator.worlds.network.mailbox import AnsweredHere
 from protocol.errors import ErrorCode
-from protocol.framing import ProtocolError
+from protocol.framing import ProtocolError, decode_body, encode_body
 from protocol.gates import gates_for
 from protocol.messages.message_base import Message
 from protocol.records.format import encode as encode_batch
 from tests.emulator.machines.broker.harness import Bench
+from tests.emulator.worlds.door.library_messages import response_of
 
 TEXTS = ("", "x" * 300, "x" * 32_767, "\x00", "é/..", ".")
 NULLABLE = ("transactional_id", "group_instance_id")
@@ -48,26 +59,27 @@ class _Writer:
         self._value_there = value
         self._records = records
 
-    def structure(self, of: Any, path: str = "") -> dict[str, Any]:
-        return {one.name: self._value(one, f"{path}/{one.name}") for one in of.untagged_fields(self._version)}
+    def structure(self, of: Schema, path: str = "") -> dict[str, Any]:
+        plain, _ = split_fields(of["fields"], self._version)
+        return {field_name(one): self._value(one, f"{path}/{field_name(one)}") for one in plain}
 
-    def _value(self, field: Any, path: str) -> Any:
-        if not field.is_array():
+    def _value(self, field: Schema, path: str) -> Any:
+        if not is_list(field):
             return self._value_there if path == self._field else self._scalar(field)
         if path == self._field and self._value_there in (None, "none"):
             return None if self._value_there is None else []
-        if field.is_struct_array():
+        if "fields" in field:
             entries = [self.structure(field, path)]
         elif path == self._field and self._value_there != "twice":
             entries = [self._value_there]
         else:
-            entries = [self._scalar(field.array_of)]
+            entries = [self._scalar(field)]
         return entries * 2 if path == self._field and self._value_there == "twice" else entries
 
-    def _scalar(self, field: Any) -> Any:
-        match field.type_str:
+    def _scalar(self, field: Schema) -> Any:
+        match entry_type(field):
             case "string":
-                return None if field.name in NULLABLE else "t"
+                return None if field_name(field) in NULLABLE else "t"
             case "records":
                 return self._records
             case "bytes":
@@ -81,23 +93,24 @@ class _Writer:
         return 1
 
 
-def fields_of(of: Any, version: int, path: str = "") -> Iterator[tuple[str, Any]]:
+def fields_of(of: Schema, version: int, path: str = "") -> Iterator[tuple[str, Any]]:
     """(path, extreme value)"""
-    for field in of.untagged_fields(version):
-        here = f"{path}/{field.name}"
-        null = [None] if field.nullable_for_version_q(version) else []
-        if field.is_array():
+    plain, _ = split_fields(of["fields"], version)
+    for field in plain:
+        here, kind = f"{path}/{field_name(field)}", entry_type(field)
+        null = [None] if within(field.get("nullableVersions"), version) else []
+        if is_list(field):
             yield from ((here, value) for value in ("twice", "none", *null))
-            if field.is_struct_array():
+            if "fields" in field:
                 yield from fields_of(field, version, here)
                 continue
-            field, null = field.array_of, []
-        if (bits := BITS.get(field.type_str)) is not None:
+            null = []
+        if (bits := BITS.get(kind)) is not None:
             signed = (-(2 ** (bits - 1)), -5, -1, 0, 2 ** (bits - 1) - 1)
-            yield from ((here, value) for value in ((0, 2**16 - 1) if field.type_str == "uint16" else signed))
-        elif field.type_str == "string":
+            yield from ((here, value) for value in ((0, 2**16 - 1) if kind == "uint16" else signed))
+        elif kind == "string":
             yield from ((here, value) for value in (*TEXTS, *null))
-        elif field.type_str in ("bytes", "records"):
+        elif kind in ("bytes", "records"):
             yield from ((here, value) for value in (b"", bytes(70_000), *null))
 
 
@@ -105,21 +118,24 @@ def extremes(kafka_version: str) -> Iterator[Extreme]:
     gates = gates_for(kafka_version)
     records = encode_batch([b"v"], magic=gates.record_magic, timestamp_ms=1)
     for api, range_ in apis_of(gates).items():
-        schema = codec._REQUESTS[api]._struct
+        schema = REQUESTS[api]
         for version in {range_.least, range_.most}:
             for field, value in fields_of(schema, version):
                 values = _Writer(version, field, value, records).structure(schema)
-                yield Extreme(api, version, field, value, written(api, version, values))
+                yield Extreme(api, version, field, value, request_payload(api, version, values))
 
 
-def read(extreme: Extreme, spoken: dict[int, Range], magic: int) -> tuple[codec.Asked, Message]:
-    requested = codec.read_request(extreme.payload, spoken)
-    return requested, message_of(requested, spoken, magic)
+def read(payload: bytes, kafka_version: str = "2.8") -> tuple[codec.Asked, Message]:
+    """A request and its message, which is a valid one."""
+    requested = codec.read_request(payload, codec.listener_of(gates_for(kafka_version), PLACE))
+    message = message_of(requested)
+    if not isinstance(message, AnsweredHere):
+        assert decode_body(type(message), encode_body(message)) == message
+    return requested, message
 
 
 @pytest.mark.parametrize("version", ["0.10.2", "1.1", "2.3", "2.8"])
 def test_every_extreme_is_answered(version: str) -> None:
-    spoken, magic = apis_of(gates_for(version)), gates_for(version).record_magic
     bench = Bench(version)
     bench.sessions.znodes["/brokers/topics/t/partitions/0/state"] = (b"{}", 0)
     bench.lead(isr=(0,))
@@ -127,7 +143,7 @@ def test_every_extreme_is_answered(version: str) -> None:
     answered = 0
     for extreme in extremes(version):
         try:
-            requested, message = read(extreme, spoken, magic)
+            requested, message = read(extreme.payload, version)
         except ProtocolError as error:
             too_long = extreme.field.endswith(BOUNDED) and len(extreme.value) > 255
             assert too_long or "exactly one batch of magic 2" in str(error), (extreme[:4], error)
@@ -137,18 +153,31 @@ def test_every_extreme_is_answered(version: str) -> None:
             continue
         connection = bench.ask(message, requested.version)
         for answer in bench.answers(connection):
-            assert answer_to(requested, answer, PLACE)
+            assert answer_to(requested, answer)
             answered += 1
         bench.effects.clear()
     assert answered > 100
 
 
+@pytest.mark.parametrize("count", [100, 101, 1000, 1001])
+def test_a_list_is_refused_or_makes_a_valid_message(count: int) -> None:
+    refused = set()
+    for heavy in heavy_requests("2.7", count, namings=("distinct",), newest=True):
+        try:
+            read(heavy.payload, "2.7")
+        except ProtocolError as error:
+            assert re.search("; at most (100|1000) may be$", str(error)), heavy.name
+            refused.add(heavy.api)
+    of_both = {apis.JOIN_GROUP: 100, apis.CREATE_TOPICS: 1000, apis.DELETE_TOPICS: 1000}
+    assert {api for api, most in of_both.items() if count > most} <= refused
+
+
 def answer(api: int, version: int, field: str, value: Any, *, kafka_version: str = "2.8") -> Any:
     """A leader's answer, as its client reads it."""
-    schema = codec._REQUESTS[api]._struct
+    schema = REQUESTS[api]
     records = encode_batch([b"v"], magic=2, timestamp_ms=1)
-    payload = written(api, version, _Writer(version, field, value, records).structure(schema))
-    requested, message = read(Extreme(api, version, field, value, payload), apis_of(gates_for(kafka_version)), 2)
+    payload = request_payload(api, version, _Writer(version, field, value, records).structure(schema))
+    requested, message = read(payload, kafka_version)
     if isinstance(message, AnsweredHere):
         frame = message.frame
     else:
@@ -157,8 +186,8 @@ def answer(api: int, version: int, field: str, value: Any, *, kafka_version: str
         bench.lead(isr=(0,))
         bench.update_metadata()
         (reported,) = bench.answers(bench.ask(message, requested.version))
-        frame = answer_to(requested, reported, PLACE)
-    return codec._RESPONSES[api].decode(frame[4:], version=version, header=True)
+        frame = answer_to(requested, reported)
+    return response_of(frame, api, version)
 
 
 @pytest.mark.parametrize("offset", [-(2**63), -5, 2**62, 2**63 - 1])
@@ -169,20 +198,17 @@ def test_offsets_that_no_log_reaches_are_out_of_range(offset: int) -> None:
 
 def _deleted(offset: int) -> Any:
     """Of partition 0; the ordinary value of its number is 1."""
-    payload = written(
+    payload = request_payload(
         apis.DELETE_RECORDS, 2,
         {"topics": [{"name": "t", "partitions": [{"partition_index": 0, "offset": offset}]}], "timeout_ms": 100},
     )  # fmt: skip
-    requested, message = read(Extreme(apis.DELETE_RECORDS, 2, "", offset, payload), apis_of(gates_for("2.8")), 2)
+    requested, message = read(payload)
     bench = Bench("2.8")
     bench.sessions.znodes["/brokers/topics/t/partitions/0/state"] = (b"{}", 0)
     bench.lead(isr=(0,))
     bench.update_metadata()
     (reported,) = bench.answers(bench.ask(message, requested.version))
-    read_back = codec._RESPONSES[apis.DELETE_RECORDS].decode(
-        answer_to(requested, reported, PLACE)[4:], version=2, header=True
-    )
-    return read_back.topics[0].partitions[0]
+    return response_of(answer_to(requested, reported), apis.DELETE_RECORDS, 2).topics[0].partitions[0]
 
 
 @pytest.mark.parametrize("number", [-(2**31), -5, 2**31 - 1])

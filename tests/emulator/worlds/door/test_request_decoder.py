@@ -4,7 +4,6 @@ A frame's size and entries bound its cost.
 """
 
 import random
-import re
 import struct
 import sys
 import uuid
@@ -16,11 +15,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.attack.kafka_frames import KafkaFrames
+from benchmarks.attack.kafka_frames import PLACE, KafkaFrames
 from emulator.worlds.network.door import apis, codec
 from emulator.worlds.network.door.apis import BUILT, Range
-from emulator.worlds.network.door.request_decoder import ENTRIES_MAX, Cursor, request_reader
+from emulator.worlds.network.door.message_schemas import REQUESTS, field_name, is_flexible, resolved
+from emulator.worlds.network.door.request_decoder import ENTRIES_MAX, Cursor, read_client_id, request_reader
 from protocol.framing import ProtocolError
+from tests.emulator.worlds.door.library_messages import REQUESTS as LIBRARY_REQUESTS
 
 VERSIONS = [(api, version) for api, range_ in BUILT.items() for version in range(range_.least, range_.most + 1)]
 FRAMES = KafkaFrames(3)
@@ -35,41 +36,43 @@ Generous by a factor of two.
 CALLS_OF_A_FRAME = 200
 
 
-def plain(value: Any, schema: dict[str, Any], common: dict[str, Any]) -> Any:
+def plain(value: Any, schema: dict[str, Any]) -> Any:
     """A decoded value as dictionaries and lists, from either decoder."""
     if isinstance(value, list):
-        return [plain(one, {**schema, "type": schema["type"].removeprefix("[]")}, common) for one in value]
-    fields = schema.get("fields") or common.get(schema["type"].removeprefix("[]"))
+        return [plain(one, {**schema, "type": schema["type"].removeprefix("[]")}) for one in value]
+    fields = schema.get("fields")
     if schema["type"] == "uuid":
         return value or UUID(int=0)  # the library reads zeros as None
     if fields is None or value is None:
         return bytes(value) if isinstance(value, memoryview) else value
-    names = [(one, codec_name(one["name"])) for one in fields]
-    return {name: plain(getattr(value, name), one, common) for one, name in names}
-
-
-def codec_name(name: str) -> str:
-    return re.sub("(.)([A-Z])", r"\1_\2", name).lower()
+    names = [(one, field_name(one)) for one in fields]
+    return {name: plain(getattr(value, name), one) for one, name in names}
 
 
 def body_of(payload: bytes, api: int, version: int) -> Any:
-    return codec.read_request(payload, {api: Range(version, version)}).body
+    listener = codec.Listener({api: Range(version, version)}, 2, PLACE)
+    return codec.read_request(payload, listener).body
+
+
+def unlimited_body_of(payload: bytes, api: int, version: int) -> Any:
+    schema, cursor = REQUESTS[api], Cursor(payload, 8)
+    read_client_id(cursor, flexible=is_flexible(schema, version))
+    return request_reader(schema, version, {})(cursor)
 
 
 def by_library(payload: bytes, api: int, version: int) -> Any:
-    return codec._REQUESTS[api].decode(payload, version=version, header=True)
+    return LIBRARY_REQUESTS[api].decode(payload, version=version, header=True)
 
 
 @pytest.mark.parametrize("api", BUILT, ids=codec.api_name)
 def test_requests_are_decoded_as_the_library_decodes_them(api: int) -> None:
-    schema = codec._REQUESTS[api].json
-    common = {one["name"]: one["fields"] for one in schema.get("commonStructs", ())}
+    schema = REQUESTS[api]
     whole = {"type": schema["name"], "fields": schema["fields"]}
     for version in range(BUILT[api].least, BUILT[api].most + 1):
         for _ in range(40):
             payload = FRAMES.written(api, version)
-            ours = plain(body_of(payload, api, version), whole, common)
-            assert ours == plain(by_library(payload, api, version), whole, common), (api, version)
+            ours = plain(unlimited_body_of(payload, api, version), whole)
+            assert ours == plain(by_library(payload, api, version), whole), (api, version)
 
 
 def calls_of(decode: Callable[[], object]) -> int:
@@ -200,7 +203,7 @@ def test_tagged_fields_in_every_structure_count_as_entries() -> None:
         body_of(payload + varint(ENTRIES_MAX) + b"\x01\x00" * ENTRIES_MAX + bytes(4), apis.METADATA, 9)
 
 
-SCHEMA = {
+SCHEMA = resolved({
     "name": "Anything",
     "flexibleVersions": "1+",
     "commonStructs": [{"name": "Pair", "versions": "0+", "fields": [
@@ -213,15 +216,15 @@ SCHEMA = {
         {"name": "Pairs", "type": "[]Pair", "versions": "0+", "nullableVersions": "0+"},
         {"name": "Later", "type": "int32", "versions": "9+", "default": "0x7f"},
     ],
-}  # fmt: skip
+})  # fmt: skip
 
 
 def test_types_that_no_request_here_has_yet_are_read() -> None:
     fixed = bytes(range(16)) + struct.pack(">d", 0.5)
-    read = request_reader(SCHEMA, 0)(Cursor(fixed + b"\x05\x00\x01x" + struct.pack(">i", -1)))
+    read = request_reader(SCHEMA, 0, {})(Cursor(fixed + b"\x05\x00\x01x" + struct.pack(">i", -1)))
     assert (read.id, read.share, read.pairs, read.later) == (uuid.UUID(bytes=bytes(range(16))), 0.5, None, 127)
     assert (read.maybe.left, read.maybe.right_side) == (5, "x")
-    read = request_reader(SCHEMA, 1)(Cursor(fixed + b"\xff" + b"\x02\x01\x02y\x00" + b"\x00"))
+    read = request_reader(SCHEMA, 1, {})(Cursor(fixed + b"\xff" + b"\x02\x01\x02y\x00" + b"\x00"))
     assert read.maybe is None and [(one.left, one.right_side) for one in read.pairs] == [(1, "y")]
 
 

@@ -5,24 +5,24 @@ from typing import Any
 import pytest
 
 from emulator.worlds.network.door import codec
-from emulator.worlds.network.door.apis import apis_of
+from emulator.worlds.network.door.place import Place
 from emulator.worlds.network.door.translation import message_of
 from emulator.worlds.network.mailbox import AnsweredHere
 from protocol.gates import gates_for
+from tests.emulator.worlds.door.library_messages import REQUESTS, encoded, response_of
 
-SPOKEN = {version: apis_of(gates_for(version)) for version in ("0.10.2", "0.11", "2.4", "2.6", "2.8")}
+PLACE = Place("az-0", "client-0", {}, {}, "run")
+VERSIONS = ("0.10.2", "0.11", "2.4", "2.6", "2.8")
+LISTENERS = {version: codec.listener_of(gates_for(version), PLACE) for version in VERSIONS}
 DISABLED = 54
 ANY = 1
 
 
 def answer(api: int, version: int, kafka: str = "2.8", **fields: Any) -> Any:
-    request = codec._REQUESTS[api](**fields)
-    request.API_VERSION = version
-    request.with_header(1, "app")
-    spoken = SPOKEN[kafka]
-    answered = message_of(codec.read_request(bytes(request.encode(header=True)), spoken), spoken, 2)
+    request = REQUESTS[api](**fields)
+    answered = message_of(codec.read_request(encoded(request, version), LISTENERS[kafka]))
     assert isinstance(answered, AnsweredHere)
-    return codec._RESPONSES[api].decode(answered.frame[4:], version=version, header=True)
+    return response_of(answered.frame, api, version)
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
@@ -36,13 +36,13 @@ def test_without_an_authorizer_acls_are_disabled(version: int) -> None:
     assert (reported.error_code, reported.error_message) == (DISABLED, "No Authorizer is configured on the broker")
     assert reported.resources == []
 
-    one = codec._REQUESTS[30].AclCreation(resource_type=2, resource_name="t", resource_pattern_type=3, **about)
+    one = REQUESTS[30].AclCreation(resource_type=2, resource_name="t", resource_pattern_type=3, **about)
     created = answer(30, version, creations=[one, one]).results
     assert [(it.error_code, it.error_message) for it in created] == [
         (DISABLED, "No Authorizer is configured on the broker.")
     ] * 2
 
-    which = codec._REQUESTS[31].DeleteAclsFilter(**pattern, **of_filter)
+    which = REQUESTS[31].DeleteAclsFilter(**pattern, **of_filter)
     deleted = answer(31, version, filters=[which]).filter_results
     assert [(it.error_code, it.error_message, it.matching_acls) for it in deleted] == [
         (DISABLED, "No Authorizer is configured on the broker.", [])
@@ -50,7 +50,7 @@ def test_without_an_authorizer_acls_are_disabled(version: int) -> None:
 
 
 def components(*types: str) -> list[Any]:
-    return [codec._REQUESTS[48].ComponentData(entity_type=name, match_type=2, match=None) for name in types]
+    return [REQUESTS[48].ComponentData(entity_type=name, match_type=2, match=None) for name in types]
 
 
 @pytest.mark.parametrize(
@@ -75,13 +75,13 @@ def test_no_client_has_a_quota(kafka: str, types: tuple[str, ...], error: int, m
 
 
 def test_the_first_kafka_with_their_requests() -> None:
-    assert 29 not in SPOKEN["0.10.2"]
-    assert {api: SPOKEN["0.11"][api] for api in (29, 30, 31)} == dict.fromkeys((29, 30, 31), (0, 0))
-    assert 48 not in SPOKEN["2.4"]
+    assert 29 not in LISTENERS["0.10.2"].apis
+    assert {api: LISTENERS["0.11"].apis[api] for api in (29, 30, 31)} == dict.fromkeys((29, 30, 31), (0, 0))
+    assert 48 not in LISTENERS["2.4"].apis
 
 
 def quota(entity: dict[str, str | None], **ops: float | None) -> Any:
-    entry = codec._REQUESTS[49].EntryData
+    entry = REQUESTS[49].EntryData
     return entry(
         entity=[entry.EntityData(entity_type=kind, entity_name=name) for kind, name in entity.items()],
         ops=[entry.OpData(key=key, value=value or 0.0, remove=value is None) for key, value in ops.items()],
@@ -109,7 +109,7 @@ def test_no_quota_is_altered(entry: Any, error: int, message: str | None) -> Non
 def test_no_user_has_a_credential() -> None:
     """ZkAdminManager.describeUserScramCredentials."""
     assert answer(50, 0, users=None).results == []
-    named = [codec._REQUESTS[50].UserName(name=name) for name in ("u", "v", "v", "")]
+    named = [REQUESTS[50].UserName(name=name) for name in ("u", "v", "v", "")]
     reported = answer(50, 0, users=named).results
     assert [(one.user, one.error_code) for one in reported] == [("u", 91), ("v", 92), ("", 91)]
     assert all(one.credential_infos == [] for one in reported)
@@ -129,7 +129,7 @@ def test_no_credential_is_altered(
     deleted: list[tuple[str, int]], upserted: list[tuple[str, int, int]], reported: list[tuple[str, int]]
 ) -> None:
     """ZkAdminManager.alterUserScramCredentials; what would take effect in Kafka is refused."""
-    request = codec._REQUESTS[51]
+    request = REQUESTS[51]
     deletions = [request.ScramCredentialDeletion(name=name, mechanism=kind) for name, kind in deleted]
     upsertions = [
         request.ScramCredentialUpsertion(name=name, mechanism=kind, iterations=times, salt=b"s", salted_password=b"p")

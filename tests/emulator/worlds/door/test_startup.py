@@ -8,6 +8,7 @@ import trio
 import trio.testing
 
 from emulator.worlds.network.clock import Clock
+from emulator.worlds.network.door.codec import Listener
 from emulator.worlds.network.door.door import Door
 from emulator.worlds.network.door.place import Place
 from emulator.worlds.network.ports import reserve_port
@@ -39,7 +40,7 @@ class Opened(Door):
 
     taken = 0
 
-    async def _receive_one(self, place: Place, sock: Any, address: str) -> None:
+    async def _receive_one(self, listener: Listener, sock: Any, address: str) -> None:
         Opened.taken += 1
         sock.close()
 

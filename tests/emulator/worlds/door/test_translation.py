@@ -3,8 +3,6 @@
 By the library's client end.
 """
 
-import contextlib
-import io
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
@@ -13,13 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.worlds.network.door import apis, codec, topic_translation
-from emulator.worlds.network.door.apis import apis_of
+from emulator.worlds.network.door import codec, topic_translation
 from emulator.worlds.network.door.place import Place
 from emulator.worlds.network.door.translation import answer_to, message_of
 from emulator.worlds.network.mailbox import AnsweredHere
 from emulator.worlds.network.spec import Address
-from protocol.framing import ProtocolError
+from protocol.framing import ProtocolError, decode_body, encode_body
 from protocol.gates import gates_for
 from protocol.ids import BrokerId, LeaderEpoch, Offset
 from protocol.messages import (
@@ -33,9 +30,10 @@ from protocol.messages import (
 )
 from protocol.messages.message_base import Message
 from protocol.records.format import encode
+from tests.emulator.worlds.door.library_messages import REQUESTS, encoded, response_of
 
-SPOKEN = apis_of(gates_for("2.8"))
 PLACE = Place("az-0", "client-0", {"broker-0": Address("127.0.0.1", 9092)}, {"broker-0": 0}, "run")
+LISTENER = codec.listener_of(gates_for("2.8"), PLACE)
 RECORDS = encode([b"v"], magic=2, timestamp_ms=1)
 
 ANSWERS: dict[int, Message] = {
@@ -114,13 +112,9 @@ ANSWERS: dict[int, Message] = {
 }
 
 
-def requests(api: int) -> Any:
-    return codec._REQUESTS[api]
-
-
 def requested_version(api: int) -> Any:
     """A request that names partition 0 of topic t, where it names any."""
-    request = requests(api)
+    request = REQUESTS[api]
     match api:
         case 0:
             topic = request.TopicProduceData
@@ -198,52 +192,47 @@ def requested_version(api: int) -> Any:
 
 
 def frame(api: int, version: int) -> bytes:
-    request = requested_version(api)
-    request.API_VERSION = version
-    request.with_header(correlation_id=11, client_id="app")
-    return bytes(request.encode(header=True))
+    return encoded(requested_version(api), version, correlation_id=11)
 
 
-EVERY = [(api, version) for api, range_ in SPOKEN.items() for version in range(range_.least, range_.most + 1)]
+EVERY = [(api, version) for api, range_ in LISTENER.apis.items() for version in range(range_.least, range_.most + 1)]
 
 
 @pytest.mark.parametrize(("api", "version"), EVERY)
 def test_a_request_is_one_message_and_its_answer_is_read(api: int, version: int) -> None:
-    requested = codec.read_request(frame(api, version), SPOKEN)
+    requested = codec.read_request(frame(api, version), LISTENER)
     assert (requested.api, requested.version, requested.correlation_id, requested.client_id) == (
         api,
         version,
         11,
         "app",
     )
-    message = message_of(requested, SPOKEN, 2)
+    message = message_of(requested)
     if isinstance(message, AnsweredHere):
         answer = message.frame
     else:
         assert api == message.API_KEY
-        answer = answer_to(requested, ANSWERS[api], PLACE)
+        answer = answer_to(requested, ANSWERS[api])
     assert int.from_bytes(answer[:4], "big") == len(answer) - 4
-    read = codec._RESPONSES[api].decode(io.BytesIO(answer[4:]).read(), version=version, header=True)
+    read = response_of(answer, api, version)
     assert read.header.correlation_id == 11
 
 
 @pytest.mark.parametrize("version", [5, 6])
 def test_the_settings_of_new_topics_are_a_list_always(version: int) -> None:
     """Java's admin client does not look whether there is one."""
-    answer = answer_to(codec.read_request(frame(19, version), SPOKEN), ANSWERS[19], PLACE)
-    exists, made = codec._RESPONSES[19].decode(answer[4:], version=version, header=True).topics
+    answer = answer_to(codec.read_request(frame(19, version), LISTENER), ANSWERS[19])
+    exists, made = response_of(answer, 19, version).topics
     assert exists.configs == []
     assert [(one.name, one.value, one.config_source) for one in made.configs] == [("flush.ms", "7", 1)]
 
 
 def test_numbers_are_bounded_before_a_machine_sees_them() -> None:
-    request = requests(1)
+    request = REQUESTS[1]
     topic = request.FetchTopic
     one = topic.FetchPartition(partition=0, fetch_offset=2**63 - 1, partition_max_bytes=-5)
     requested = request(max_wait_ms=-1, min_bytes=-1, topics=[topic(topic="t", partitions=[one])])
-    requested.API_VERSION = 11
-    requested.with_header(1, "app")
-    message = message_of(codec.read_request(bytes(requested.encode(header=True)), SPOKEN), SPOKEN, 2)
+    message = message_of(codec.read_request(encoded(requested, 11), LISTENER))
     assert isinstance(message, replication_messages.FetchRequest)
     assert (message.max_wait_ms, message.min_bytes) == (0, 0)
     (read,) = message.partitions
@@ -254,35 +243,30 @@ def test_numbers_are_bounded_before_a_machine_sees_them() -> None:
 def test_an_unknown_version_of_api_versions_gets_the_known_ones_in_version_0(
     kafka: str, reported: dict[int, tuple[int, int]]
 ) -> None:
-    spoken = apis_of(gates_for(kafka))
-    answer = message_of(codec.read_request(frame(18, 4), spoken), spoken, 2)
+    listener = codec.listener_of(gates_for(kafka), PLACE)
+    answer = message_of(codec.read_request(frame(18, 4), listener))
     assert isinstance(answer, AnsweredHere)
-    read = codec._RESPONSES[18].decode(answer.frame[4:], version=0, header=True)
+    read = response_of(answer.frame, 18, 0)
     assert read.error_code == 35
     assert {one.api_key: (one.min_version, one.max_version) for one in read.api_keys} == reported
 
 
 def test_records_of_another_format_are_refused_and_so_are_transactions() -> None:
-    requested = codec.read_request(frame(0, 8), SPOKEN)
-    old = message_of(requested, SPOKEN, 1)
+    old = message_of(codec.read_request(frame(0, 8), LISTENER._replace(magic=1)))
     assert isinstance(old, AnsweredHere) and old.error == 43
-    coordinator = requests(10)(key="tx", key_type=1)
-    coordinator.API_VERSION = 2
-    coordinator.with_header(1, "app")
-    refused = message_of(codec.read_request(bytes(coordinator.encode(header=True)), SPOKEN), SPOKEN, 2)
+    coordinator = REQUESTS[10](key="tx", key_type=1)
+    refused = message_of(codec.read_request(encoded(coordinator, 2), LISTENER))
     assert isinstance(refused, AnsweredHere)
-    read = codec._RESPONSES[10].decode(refused.frame[4:], version=2, header=True)
+    read = response_of(refused.frame, 10, 2)
     assert (read.error_code, read.error_message) == (53, "transactions are not emulated")
 
 
 @pytest.mark.parametrize("acks", [0, 1, 7])
 def test_what_a_refused_produce_wanted_to_write_is_read_all_the_same(acks: int) -> None:
     """It is told as an operation, so a list that is null there is no request either."""
-    requested = requests(0)(transactional_id="tx", acks=acks, timeout_ms=1, topic_data=None)
-    requested.API_VERSION = 8
-    requested.with_header(1, "app")
+    requested = REQUESTS[0](transactional_id="tx", acks=acks, timeout_ms=1, topic_data=None)
     with pytest.raises(ProtocolError, match="Produce version 8"):
-        message_of(codec.read_request(bytes(requested.encode(header=True)), SPOKEN), SPOKEN, 2)
+        message_of(codec.read_request(encoded(requested, 8), LISTENER))
 
 
 @pytest.mark.parametrize(
@@ -297,13 +281,13 @@ def test_what_a_refused_produce_wanted_to_write_is_read_all_the_same(acks: int) 
 )
 def test_what_is_no_request_is_refused(payload: bytes, why: str) -> None:
     with pytest.raises(ProtocolError, match=why):
-        codec.read_request(payload, SPOKEN)
+        codec.read_request(payload, LISTENER)
 
 
 def test_what_is_behind_a_request_is_not_looked_at() -> None:
     """As Kafka has it: librdkafka leaves a byte there where it asks for all topics by version 9."""
-    requested = codec.read_request(frame(3, 9) + b"x", SPOKEN)
-    assert message_of(requested, SPOKEN, 2) == leadership_messages.MetadataRequest(
+    requested = codec.read_request(frame(3, 9) + b"x", LISTENER)
+    assert message_of(requested) == leadership_messages.MetadataRequest(
         ["t"], allow_auto_topic_creation=True
     )
 
@@ -315,8 +299,12 @@ def test_a_damaged_request_is_read_or_refused_and_nothing_else(place: tuple[int,
         at = data.draw(st.integers(8, len(payload) - 1))
         payload[at] = data.draw(st.integers(0, 255))
     cut = data.draw(st.integers(8, len(payload)))
-    with contextlib.suppress(ProtocolError):
-        message_of(codec.read_request(bytes(payload[:cut]), SPOKEN), SPOKEN, 2)
+    try:
+        message = message_of(codec.read_request(bytes(payload[:cut]), LISTENER))
+    except ProtocolError:
+        return
+    if not isinstance(message, AnsweredHere):
+        assert decode_body(type(message), encode_body(message)) == message
 
 
 @pytest.mark.parametrize(("version", "error", "replicas"), [(0, 9, [0]), (1, 0, [0, 1])])
@@ -326,11 +314,11 @@ def test_metadata_0_lists_no_replica_on_a_dead_broker(version: int, error: int, 
         "t", 0, 0, BrokerId(0), LeaderEpoch(1), [BrokerId(0)], [BrokerId(0), BrokerId(1)]
     )
     alive = [leadership_messages.BrokerEndpoint(BrokerId(0), "broker-0", "az-0")]
-    requested = codec.Asked(3, version, 1, "app", SimpleNamespace(topics=None))
+    requested = codec.Asked(LISTENER, 3, version, 1, "app", SimpleNamespace(topics=None))
     metadata = leadership_messages.MetadataResponse(BrokerId(0), alive, [partition], True)
-    answered = topic_translation.metadata_answer(requested, metadata, PLACE)
-    (reported,) = answered.topics[0].partitions
-    assert (reported.error_code, reported.replica_nodes, reported.isr_nodes) == (error, replicas, [0])
+    answered = topic_translation.metadata_answer(requested, metadata)
+    (reported,) = answered["topics"][0]["partitions"]
+    assert (reported["error_code"], reported["replica_nodes"], reported["isr_nodes"]) == (error, replicas, [0])
 
 
 @pytest.mark.parametrize(
@@ -346,29 +334,32 @@ def test_a_topic_is_deleted_by_its_name_and_no_id_is_known(
     topics_named: list[tuple[str | None, int]], results: list[int], reported: list[tuple[str | None, int]]
 ) -> None:
     """KafkaApis.handleDeleteTopicsRequest, version 6; 41: this broker is not the controller."""
-    request = requests(20)
+    request = REQUESTS[20]
     requested = request(
         topics=[request.DeleteTopicState(name=name, topic_id=UUID(int=id_)) for name, id_ in topics_named],
         topic_names=[],
     )
-    requested.API_VERSION = 6
-    requested.with_header(1, "app")
-    read = codec.read_request(bytes(requested.encode(header=True)), SPOKEN)
-    message = message_of(read, SPOKEN, 2)
+    read = codec.read_request(encoded(requested, 6), LISTENER)
+    message = message_of(read)
     assert isinstance(message, administration.DeleteTopicsRequest) and len(message.topics) == len(results)
     answer = administration.DeleteTopicsResponse(
         [administration.TopicResult(topic, error) for topic, error in zip(message.topics, results, strict=True)]
     )
-    responses = codec._RESPONSES[20].decode(answer_to(read, answer, PLACE)[4:], version=6, header=True).responses
+    responses = response_of(answer_to(read, answer), 20, 6).responses
     assert [(one.name, one.error_code) for one in responses] == reported
     assert [one.topic_id for one in responses] == [UUID(int=id_) if id_ else None for _, id_ in topics_named]
 
 
-def test_parts_of_answers_hold_every_field() -> None:
-    """The library looks up each field that is not set when it encodes."""
-    one = codec.part(apis.PRODUCE, "TopicProduceResponse.PartitionProduceResponse", index=3, base_offset=7)
-    assert (one.index, one.base_offset, one.error_code, one.log_start_offset) == (3, 7, 0, -1)
-    for name in type(one).__slots__:
-        object.__getattribute__(one, name)  # an AttributeError, where it is not set
-    with pytest.raises(ValueError, match=r"Produce: no fields \['offset'\]"):
-        codec.part(apis.PRODUCE, "TopicProduceResponse.PartitionProduceResponse", offset=3)
+def test_a_diverging_epoch_is_a_tagged_field() -> None:
+    diverging = replication_messages.DivergingEpoch(LeaderEpoch(3), Offset(2**40))
+    fetched = replication_messages.FetchedPartition("t", 0, diverging_epoch=diverging)
+    frame_of = answer_to(codec.read_request(frame(1, 12), LISTENER), replication_messages.FetchResponse([fetched]))
+    ((one,),) = [topic.partitions for topic in response_of(frame_of, 1, 12).responses]
+    assert (one.diverging_epoch.epoch, one.diverging_epoch.end_offset) == (3, 2**40)
+
+
+def test_a_field_that_a_response_has_not_is_an_error() -> None:
+    requested = codec.read_request(frame(0, 8), LISTENER)
+    results = [{"name": "t", "partition_responses": [{"index": 3, "offset": 7}]}]
+    with pytest.raises(ValueError, match=r"PartitionProduceResponse: no fields \['offset'\]"):
+        codec.write_response(requested, {"responses": results})
