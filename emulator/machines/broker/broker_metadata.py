@@ -3,6 +3,7 @@
 Only LeaderAndIsr changes leadership itself, so a broker may advertise one leader and act as another.
 """
 
+from collections import Counter
 from collections.abc import Callable
 
 from emulator.machines.broker.broker_context import BrokerContext
@@ -37,6 +38,8 @@ class MetadataCache:
         self.controller = NO_BROKER
         self.live: dict[BrokerId, BrokerEndpoint] = {}
         self.partitions: dict[TopicPartition, PartitionState] = {}
+        self._counts: Counter[str] = Counter()
+        """{topic: number of its partitions}"""
         self._observers: set[int] = set()
         self.waiting: list[Callable[[], None]] = []
         """Callbacks after each update; each removes itself when its wait ends."""
@@ -55,10 +58,12 @@ class MetadataCache:
                 self._emitted.pop(topic_partition, None)
                 if self.partitions.pop(topic_partition, None) is not None:
                     forgotten = True
+                    self._counts[state.topic] -= 1
                     live = ids_text(sorted(self.live))
                     fields = (self.controller, LEADER_DURING_DELETE, state.leader_epoch, ids_text(state.isr), live)
                     self._context.emit(MetadataChanged(state.topic, state.partition, *fields))
             else:
+                self._counts[state.topic] += topic_partition not in self.partitions
                 self.partitions[topic_partition] = state
         self._report_changes(forgotten)
         for look in list(self.waiting):
@@ -93,7 +98,7 @@ class MetadataCache:
 
     def partition_count(self, topic: str) -> int:
         """Number of a topic's partitions; 0: unknown topic."""
-        return sum(known == topic for known, _ in self.partitions)
+        return self._counts[topic]
 
     def node_of(self, broker: BrokerId) -> str | None:
         """The node of a live broker."""
