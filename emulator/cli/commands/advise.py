@@ -4,7 +4,6 @@ The exit code is 0 if every promise is kept in every run, 1 if one is broken, 3 
 """
 
 import shlex
-import sys
 from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path
@@ -14,13 +13,14 @@ import msgspec
 
 from emulator.cli.commands.advice_report import as_json, print_advice
 from emulator.cli.commands.advise_running import SettingsUnavailable, running_cluster
+from emulator.cli.commands.command_errors import reports_errors
 from emulator.cli.commands.lasting_options import seconds_of
 from emulator.cli.commands.place_arguments import check_places
 from emulator.cli.commands.progress_bar import progress_of
 from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
 from emulator.cli.on_spark import NotOnSpark, players_of, require_spark
 from emulator.cluster.cluster_registry import NoCluster
-from emulator.exit_codes import BROKEN, HELD, UNKNOWN, UNUSABLE
+from emulator.exit_codes import BROKEN, HELD, UNKNOWN
 from emulator.judging.advice.advice import Advice, PairsAdvice, advise, advise_pairs, asked_of, recommend
 from emulator.judging.advice.advice_cluster import THREE_AZS, Cluster, of_counts, of_file
 from emulator.judging.advice.advice_output import Told
@@ -66,38 +66,28 @@ class AdviseOptions(msgspec.Struct, frozen=True):
     topic: str | None = None
 
 
+@reports_errors("advise", *UNUSABLE_CAMPAIGN, NoClusterFile, NoCluster, unknown=(SettingsUnavailable, NotOnSpark))
 def advise_command(options: AdviseOptions) -> int:
     """Write verdict, table and reasons to stdout; errors and progress to stderr."""
     began_s = monotonic()
-    try:
-        limit_s = _check_extent(options)
-        seeds = parse_seeds(options.seeds or SEEDS)
-        folder = options.out or Path(FOLDER)
-        check_places({"--html": options.html}, folder)
-        require_spark(options.master)
-        if options.cluster is not None:
-            options, cluster = _of_running(options, options.cluster)
-        else:
-            cluster = _cluster(options)
-        requested = Choice(options.kafka_version or cluster.version, options.sets, options.files)
-        base = _only(options.fault, base_of(requested, options.kafka_version, cluster))
-        choice = msgspec.structs.replace(requested, kafka_version=base.version)
-        campaign = asked_of(choice, base, seeds)
-    except (*UNUSABLE_CAMPAIGN, NoClusterFile, NoCluster) as error:
-        print(f"faultline advise: {error}", file=sys.stderr)
-        return UNUSABLE
-    except SettingsUnavailable as error:
-        print(f"faultline advise: {error}", file=sys.stderr)
-        return UNKNOWN
-    try:
-        with players_of(options.master) as players:
-            with progress_of(f"{len(base.faults)} faults", len(campaign.runs)) as ended:
-                advice = advise(campaign, base, ended, players)
-            recommendation = recommend(advice, base, players)
-            pairs = _pairs(options, advice, base, limit_s, players) if options.pairs else None
-    except NotOnSpark as error:
-        print(f"faultline advise: {error}", file=sys.stderr)
-        return UNKNOWN
+    limit_s = _check_extent(options)
+    seeds = parse_seeds(options.seeds or SEEDS)
+    folder = options.out or Path(FOLDER)
+    check_places({"--html": options.html}, folder)
+    require_spark(options.master)
+    if options.cluster is not None:
+        options, cluster = _of_running(options, options.cluster)
+    else:
+        cluster = _cluster(options)
+    requested = Choice(options.kafka_version or cluster.version, options.sets, options.files)
+    base = _only(options.fault, base_of(requested, options.kafka_version, cluster))
+    choice = msgspec.structs.replace(requested, kafka_version=base.version)
+    campaign = asked_of(choice, base, seeds)
+    with players_of(options.master) as players:
+        with progress_of(f"{len(base.faults)} faults", len(campaign.runs)) as ended:
+            advice = advise(campaign, base, ended, players)
+        recommendation = recommend(advice, base, players)
+        pairs = _pairs(options, advice, base, limit_s, players) if options.pairs else None
     rounds = [advice] if pairs is None else [advice, pairs.advice]
     replays = dict(replay for one in rounds for replay in _written(one, folder))
     report = Told(advice, base, replays, pairs, recommendation)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from emulator.cli.commands.command_errors import reports_errors
 from emulator.packaged import GOLDEN
 from emulator.regular_files import read_regular, reason
 from emulator.runs.scenario_sources import SCENARIO_BYTES_MAX, nearest_recordings, recording_named
@@ -22,18 +23,15 @@ from emulator.scenario.observations.recording_parsing import Malformed
 EQUAL, DIFFERS, UNUSABLE = 0, 1, 2
 
 
+@reports_errors("compare", Malformed, ScenarioErrors)
 def compare_command(run_dir: Path, goldens: list[Path], json: bool = False) -> int:
     """Print the outcome to stdout, errors to stderr; returns the exit code."""
-    try:
-        observed_file = run_file(run_dir)
-        observed = load(observed_file)
-        recordings, unreadable = _recordings(goldens)
-        if not recordings:
-            raise Malformed("\nfaultline compare: ".join(unreadable))
-        races = _races(observed_file.parent / "scenario.yaml")
-    except (Malformed, ScenarioErrors) as error:
-        print(f"faultline compare: {error}", file=sys.stderr)
-        return UNUSABLE
+    observed_file = run_file(run_dir)
+    observed = load(observed_file)
+    recordings, unreadable = _recordings(goldens)
+    if not recordings:
+        raise Malformed("\nfaultline compare: ".join(unreadable))
+    races = _races(observed_file.parent / "scenario.yaml")
     for why in unreadable:
         print(f"faultline compare: {why}", file=sys.stderr)
     match = nearest_with_races(observed, recordings, races)

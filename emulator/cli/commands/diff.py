@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from emulator.exit_codes import BROKEN, HELD, UNUSABLE
+from emulator.cli.commands.command_errors import reports_errors
+from emulator.exit_codes import BROKEN, HELD
 from emulator.runs.run_events import LeftOut, Line, NoEvents, TooManyEvents, by_topic_partition, left_out_lines, read
 from protocol.events import ENVELOPE, EVENTS
 from protocol.ids import topic_partition_of, topic_partition_text
@@ -28,16 +29,13 @@ class Parting(msgspec.Struct, frozen=True):
     right: Line | None
 
 
+@reports_errors("diff", NoEvents, TooManyEvents)
 def diff_command(left: Path, right: Path, json: bool = False, partition: str | None = None) -> int:
     """Exit code 0: only timestamps differ; 1: the runs differ. `partition`: only its events."""
     left_out = LeftOut()
-    try:
-        events = [_by_node(left, partition, left_out), _by_node(right, partition, left_out)]
-        if partition is not None and not any(events):
-            raise NoEvents(f"no event of either run is of {partition}{_partitions_of(left)}")
-    except (NoEvents, TooManyEvents) as error:
-        print(f"faultline diff: {error}", file=sys.stderr)
-        return UNUSABLE
+    events = [_by_node(left, partition, left_out), _by_node(right, partition, left_out)]
+    if partition is not None and not any(events):
+        raise NoEvents(f"no event of either run is of {partition}{_partitions_of(left)}")
     for line in left_out_lines(left_out):
         print(f"faultline diff: {line}", file=sys.stderr)
     partings = sorted(partings_of(*events), key=lambda parting: parting.at_ms)

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from emulator.cli.commands.command_errors import reports_errors
 from emulator.exit_codes import HELD, UNUSABLE
 from emulator.runs.run_events import LeftOut, Line, NoEvents, TooManyEvents, by_topic_partition, left_out_lines, read
 from protocol.errors import error_name
@@ -45,17 +46,14 @@ class Moment(msgspec.Struct, frozen=True):
     cause: str
 
 
+@reports_errors("explain", NoEvents, TooManyEvents)
 def explain_command(run: Path, subject: str, partition: str | None = None, json: bool = False) -> int:
     """Print the chain of each partition that had the record; 2 without events about `subject`.
 
     `partition`: only this one, such as t-0.
     """
     left_out = LeftOut()
-    try:
-        events = list(read(run, FOLLOWED, left_out=left_out))
-    except (NoEvents, TooManyEvents) as error:
-        print(f"faultline explain: {error}", file=sys.stderr)
-        return UNUSABLE
+    events = list(read(run, FOLLOWED, left_out=left_out))
     for line in left_out_lines(left_out):
         print(f"faultline explain: {line}", file=sys.stderr)
     events.sort(key=lambda event: (event["at_ms"], event["node"], event["seq"]))

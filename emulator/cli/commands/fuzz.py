@@ -14,12 +14,13 @@ from time import monotonic
 
 import msgspec
 
+from emulator.cli.commands.command_errors import reports_errors
 from emulator.cli.commands.lasting_options import seconds_of
 from emulator.cli.commands.place_arguments import check_places
 from emulator.cli.commands.progress_bar import progress_of, resume_hint
 from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
 from emulator.cli.on_spark import NotOnSpark, players_of, require_spark
-from emulator.exit_codes import BROKEN, BUG, HELD, UNKNOWN, UNUSABLE
+from emulator.exit_codes import BROKEN, BUG, HELD
 from emulator.judging.campaigns.dataset import UnusableCampaign, lock
 from emulator.judging.campaigns.space import RUNS_MAX, UnusableSpace
 from emulator.judging.fuzzing.coverage import codes_in, kinds_in
@@ -67,29 +68,23 @@ class State(msgspec.Struct, rename={"spec": "asked"}):
     hunt: Hunt
 
 
+@reports_errors("fuzz", *UNUSABLE_CAMPAIGN, UnusableOption, unknown=(NotOnSpark,))
 def fuzz_command(options: FuzzOptions) -> int:
     """Write finds to stdout, errors and progress to stderr.
 
     An interrupt leaves no process; the finds so far are printed.
     """
     began_s = monotonic()
-    try:
-        spec = _specification(options)
-        runs, limit_s = _extent(options)
-        folder = options.out or Path(FINDS)
-        check_places({}, folder)
-        require_spark(options.master)
-        with _alone(options.out):
-            hunt = Hunt() if options.out is None else _resumed(options.out, spec)
-            with _saved(options.out, spec, hunt), players_of(options.master) as players:
-                _play(spec, hunt, runs, limit_s, options.out, players)
-                _shrink(hunt, players)
-    except NotOnSpark as error:
-        print(f"faultline fuzz: {error}", file=sys.stderr)
-        return UNKNOWN
-    except (*UNUSABLE_CAMPAIGN, UnusableOption) as error:
-        print(f"faultline fuzz: {error}", file=sys.stderr)
-        return UNUSABLE
+    spec = _specification(options)
+    runs, limit_s = _extent(options)
+    folder = options.out or Path(FINDS)
+    check_places({}, folder)
+    require_spark(options.master)
+    with _alone(options.out):
+        hunt = Hunt() if options.out is None else _resumed(options.out, spec)
+        with _saved(options.out, spec, hunt), players_of(options.master) as players:
+            _play(spec, hunt, runs, limit_s, options.out, players)
+            _shrink(hunt, players)
     closely = played_by_python(looked_at, chosen(hunt.kept, hunt.runs))
     code = BUG if hunt.bugs else BROKEN if hunt.finds else HELD
     for find in hunt.finds:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import msgspec
 
-from emulator.exit_codes import HELD, UNUSABLE
+from emulator.cli.commands.command_errors import reports_errors
+from emulator.exit_codes import HELD
 from emulator.runs.finished import ANOTHER, NoRun, NoSuchPart, find_run
 from emulator.runs.kafka_lines import UnreadableEvent, kafka_lines
 from emulator.runs.kafka_log.pattern import clock
@@ -23,14 +24,11 @@ UNUSABLE_INPUT = (
 )
 
 
+@reports_errors("log", *UNUSABLE_INPUT)
 def as_kafka_command(node: str, run: Path | None, file: str | None, json: bool) -> int:
     """Print the lines of `file` (server, controller, state-change), by default of all, in order."""
-    try:
-        found = find_run(run)
-        lines = [line for line in kafka_lines(found, node) if file in (None, line.file)]
-    except UNUSABLE_INPUT as error:
-        print(f"faultline log: {error}", file=sys.stderr)
-        return UNUSABLE
+    found = find_run(run)
+    lines = [line for line in kafka_lines(found, node) if file in (None, line.file)]
     if run is None:
         print(f"faultline log: {node} in {found}, the newest run ({ANOTHER})", file=sys.stderr)
     if json:

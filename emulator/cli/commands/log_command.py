@@ -7,7 +7,8 @@ import msgspec
 from rich.table import Table
 from rich.text import Text
 
-from emulator.exit_codes import HELD, UNUSABLE
+from emulator.cli.commands.command_errors import reports_errors
+from emulator.exit_codes import HELD
 from emulator.runs.finished import ANOTHER, NoRun, NoSuchPart, find_run
 from emulator.runs.replica_files import (
     DIFFERS,
@@ -38,13 +39,10 @@ PIPE_WIDTH = 10_000
 """Columns; on a terminal the columns of values wrap instead."""
 
 
+@reports_errors("log", *UNUSABLE_INPUT)
 def log_command(node: str, partition: str, run: Path | None, json: bool) -> int:
     """Exit code 0, also where replicas differ; 2 without such a run, node or partition."""
-    try:
-        beside = side_by_side(find_run(run), node, partition)
-    except UNUSABLE_INPUT as error:
-        print(f"faultline log: {error}", file=sys.stderr)
-        return UNUSABLE
+    beside = side_by_side(find_run(run), node, partition)
     rows = rows_of(beside)
     if json:
         print(msgspec.json.encode(_as_json(beside, rows)).decode())

@@ -14,6 +14,7 @@ import trio
 from rich.console import Console
 from rich.markup import escape
 
+from emulator.cli.commands.command_errors import reports_errors
 from emulator.cli.commands.place_arguments import check_places
 from emulator.cli.commands.progress import Progress
 from emulator.cli.commands.spark_ahead import Spark, spark_ahead
@@ -21,7 +22,7 @@ from emulator.cli.commands.unusable import UNUSABLE_RUN
 from emulator.cli.commands.verdict_text import against_kafka, print_account, print_verdict, versions_shown
 from emulator.cli.on_spark import SparkMissing, require_spark
 from emulator.cluster.command_execution import playing
-from emulator.exit_codes import HELD, INTERRUPTED, UNKNOWN, UNUSABLE
+from emulator.exit_codes import HELD, INTERRUPTED, UNKNOWN
 from emulator.judging.ci_reports import NOBODY, ForMachines
 from emulator.judging.recording_match import equal_recording
 from emulator.run_layout import shown
@@ -78,27 +79,24 @@ class RunOptions(msgspec.Struct, frozen=True):
     verbose: bool = False
 
 
+@reports_errors("run", *UNUSABLE_INPUT)
 def run_command(options: RunOptions) -> int:
     """Play and judge; returns the exit code of a run (see exit_codes)."""
-    try:
-        resolved = checked(options)
-        judge = _judge_of(options)
-        directory = options.out or fresh(resolved.scenario.id)
-        if options.world == "sim":
-            from emulator.cli.commands.run_simulated import run_simulated
+    resolved = checked(options)
+    judge = _judge_of(options)
+    directory = options.out or fresh(resolved.scenario.id)
+    if options.world == "sim":
+        from emulator.cli.commands.run_simulated import run_simulated
 
-            if judge == "spark":
-                return _simulated_for_spark(options, resolved, directory)
-            oracle, given = judge == "oracle", options.scenario
-            return run_simulated(
-                resolved, options.seed, directory, with_oracle=oracle, json=options.json, given=given,
-                for_machines=options.for_machines, verbose=options.verbose,
-            )  # fmt: skip
-        prepare(directory)
-        return _run_network(options, resolved, directory.resolve())
-    except UNUSABLE_INPUT as error:
-        print(f"faultline run: {error}", file=sys.stderr)
-        return UNUSABLE
+        if judge == "spark":
+            return _simulated_for_spark(options, resolved, directory)
+        oracle, given = judge == "oracle", options.scenario
+        return run_simulated(
+            resolved, options.seed, directory, with_oracle=oracle, json=options.json, given=given,
+            for_machines=options.for_machines, verbose=options.verbose,
+        )  # fmt: skip
+    prepare(directory)
+    return _run_network(options, resolved, directory.resolve())
 
 
 def checked(options: RunOptions) -> Resolved:

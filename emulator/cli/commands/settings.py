@@ -1,6 +1,5 @@
 """`faultline settings [NAME|FILE]`: treatment of a setting or a settings file; or counts."""
 
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +8,8 @@ from typing import Any
 import msgspec
 from rich.console import Console
 
-from emulator.exit_codes import HELD, UNUSABLE
+from emulator.cli.commands.command_errors import reports_errors
+from emulator.exit_codes import HELD
 from emulator.runs.resolve import resolve
 from emulator.runs.settings_files import read_settings_files
 from emulator.scenario.scenario_model import Scenario
@@ -35,19 +35,16 @@ FILE_ENDINGS = (".properties", ".conf", ".cfg", ".yml", ".yaml")
 STANDINGS = (MODELLED, NOT_MODELLED, SET_HERE, WITHOUT_BEARING)
 
 
+@reports_errors("settings", UnusableSetting, UnusableFile, UnknownVersion, UnusableProtocolVersion)
 def settings_command(names: Sequence[str], kafka_version: str | None, json: bool) -> int:
     """Returns 2 for an unknown name or an unusable file."""
     out = Screen(highlight=False, soft_wrap=True)
-    try:
-        version = ladder_name(kafka_version or DEFAULT_VERSION)
-        if not names:
-            return _counted(out, json)
-        files = [name for name in names if _names_file(name)]
-        documents = [_document(one, version) for name in names if name not in files for one in _known(name)]
-        account = _account(files, version) if files else None
-    except (UnusableSetting, UnusableFile, UnknownVersion, UnusableProtocolVersion) as error:
-        print(f"faultline settings: {error}", file=sys.stderr)
-        return UNUSABLE
+    version = ladder_name(kafka_version or DEFAULT_VERSION)
+    if not names:
+        return _counted(out, json)
+    files = [name for name in names if _names_file(name)]
+    documents = [_document(one, version) for name in names if name not in files for one in _known(name)]
+    account = _account(files, version) if files else None
     if json:
         print(msgspec.json.encode({"settings": documents, "account": account}).decode())
         return HELD

@@ -5,7 +5,6 @@ one is unknown or could not be played; 70 if one met a bug of faultline. Random 
 outcomes than recordings; there a run need not equal one.
 """
 
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -15,12 +14,13 @@ from typing import Any
 
 import msgspec
 
+from emulator.cli.commands.command_errors import reports_errors
 from emulator.cli.commands.place_arguments import check_places
 from emulator.cli.commands.progress_bar import progress_of, resume_hint
 from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
 from emulator.cli.commands.verdict_text import versions_shown
 from emulator.cli.on_spark import NotOnSpark, players_of, require_spark
-from emulator.exit_codes import BROKEN, BUG, HELD, UNKNOWN, UNUSABLE
+from emulator.exit_codes import BROKEN, BUG, HELD, UNKNOWN
 from emulator.judging.campaigns.campaign_runs import CampaignOptions, about_of, play_runs
 from emulator.judging.campaigns.dataset import Campaign, rows_of, writing
 from emulator.judging.campaigns.rows import seed_result
@@ -41,6 +41,7 @@ FAILURES_MAX = 10
 LINE_MAX = 110
 
 
+@reports_errors("sim", *UNUSABLE_CAMPAIGN, unknown=(NotOnSpark,))
 def sim_command(
     scenario: str,
     seeds: str,
@@ -58,43 +59,36 @@ def sim_command(
 
     An interrupt leaves no process. Of a campaign (`out`), the rows so far are kept.
     """
-    try:
-        wanted = parse_seeds(seeds)
-        folder = str(golden if golden is not None else GOLDEN)
-        spec = SeedsOptions(
-            scenario, kafka_version, overrides, folder, settings_files=settings_files, parameters=parameters
-        )
-        resolved = spec.resolved()
-        recordings = tuple(spec.recordings(resolved))
-        if golden is not None and not golden.is_dir():
-            raise UnusableSeeds(f"--golden {golden}: no such folder")
-        check_places(for_machines.places, out)
-        require_spark(master)
-        began_s = perf_counter()
-        if out is None:
-            with players_of(master) as players:
-                results = _played(spec, wanted, resolved, players)
-        else:
-            space = Space(
-                scenario=scenario, first_seed=wanted.start, seeds=len(wanted), kafka_version=kafka_version,
-                overrides=overrides, parameters=parameters, settings_files=settings_files,
-            )  # fmt: skip
-            compared = recordings_of(resolved.scenario.id, resolved.spec.kafka_version, Path(folder))
-            with (
-                writing(out, about_of("sim", checked(space), recordings=compared)) as campaign,
-                resume_hint("sim", out),
-                players_of(master) as players,
-            ):
-                _keep(CampaignOptions(space, folder, str(out)), campaign, resolved, players)
-            results = sorted(map(seed_result, rows_of(out)), key=lambda result: result.seed)
-            if campaign.done:  # an earlier command played some of them
-                began_s = perf_counter() - sum(result.wall_s for result in results)
-    except UNUSABLE_CAMPAIGN as error:
-        print(f"faultline sim: {error}", file=sys.stderr)
-        return UNUSABLE
-    except NotOnSpark as error:
-        print(f"faultline sim: {error}", file=sys.stderr)
-        return UNKNOWN
+    wanted = parse_seeds(seeds)
+    folder = str(golden if golden is not None else GOLDEN)
+    spec = SeedsOptions(
+        scenario, kafka_version, overrides, folder, settings_files=settings_files, parameters=parameters
+    )
+    resolved = spec.resolved()
+    recordings = tuple(spec.recordings(resolved))
+    if golden is not None and not golden.is_dir():
+        raise UnusableSeeds(f"--golden {golden}: no such folder")
+    check_places(for_machines.places, out)
+    require_spark(master)
+    began_s = perf_counter()
+    if out is None:
+        with players_of(master) as players:
+            results = _played(spec, wanted, resolved, players)
+    else:
+        space = Space(
+            scenario=scenario, first_seed=wanted.start, seeds=len(wanted), kafka_version=kafka_version,
+            overrides=overrides, parameters=parameters, settings_files=settings_files,
+        )  # fmt: skip
+        compared = recordings_of(resolved.scenario.id, resolved.spec.kafka_version, Path(folder))
+        with (
+            writing(out, about_of("sim", checked(space), recordings=compared)) as campaign,
+            resume_hint("sim", out),
+            players_of(master) as players,
+        ):
+            _keep(CampaignOptions(space, folder, str(out)), campaign, resolved, players)
+        results = sorted(map(seed_result, rows_of(out)), key=lambda result: result.seed)
+        if campaign.done:  # an earlier command played some of them
+            began_s = perf_counter() - sum(result.wall_s for result in results)
     summary = summary_of(spec, resolved, recordings, results, perf_counter() - began_s)
     for_machines.write_seeds(summary, codes_of(resolved, recordings, results))
     if json:

@@ -19,10 +19,11 @@ from rich.console import Group as Stack
 from rich.live import Live
 from rich.text import Text
 
+from emulator.cli.commands.command_errors import reports_errors
 from emulator.cli.commands.watch_keys import Hands, opened
 from emulator.cluster.dashboard.keys import Order
 from emulator.cluster.dashboard.view import view
-from emulator.exit_codes import HELD, UNKNOWN
+from emulator.exit_codes import HELD
 from emulator.screen import Screen
 
 Status = Mapping[str, Any]
@@ -41,6 +42,7 @@ class NoStatus(Exception):
     """The cluster did not respond; the reason, in one line."""
 
 
+@reports_errors("status", unknown=(NoStatus,))
 def status_command(
     ask: Callable[[], Status],
     watch: bool,
@@ -56,18 +58,14 @@ def status_command(
     returns its outcome.
     """
     console = console or Screen(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False)
-    try:
-        if not watch:
-            _print(console, ask(), json)
-        elif console.is_terminal and not json:
-            with opened() if act is not None else nullcontext() as keyboard:
-                hands = Hands(keyboard, act) if act is not None and keyboard is not None else None
-                _watch_terminal(ask, console, wait, hands)
-        else:
-            _watch_pipe(ask, console, wait, json)
-    except NoStatus as error:
-        print(f"faultline status: {error}", file=sys.stderr)
-        return UNKNOWN
+    if not watch:
+        _print(console, ask(), json)
+    elif console.is_terminal and not json:
+        with opened() if act is not None else nullcontext() as keyboard:
+            hands = Hands(keyboard, act) if act is not None and keyboard is not None else None
+            _watch_terminal(ask, console, wait, hands)
+    else:
+        _watch_pipe(ask, console, wait, json)
     return HELD
 
 

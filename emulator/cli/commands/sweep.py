@@ -4,7 +4,6 @@ A sweep reports outcomes. A scenario's expectations hold for its own settings on
 exit code is 0; 3 if a cell has no conclusive run, 70 if a run met a bug of faultline.
 """
 
-import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -12,12 +11,13 @@ from time import perf_counter
 
 import msgspec
 
+from emulator.cli.commands.command_errors import reports_errors
 from emulator.cli.commands.place_arguments import check_places
 from emulator.cli.commands.progress_bar import progress_of, resume_hint
 from emulator.cli.commands.sweep_tables import as_csv, as_json, summary_of, table_of
 from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN, UNUSABLE_SCENARIO
 from emulator.cli.on_spark import NotOnSpark, players_of, require_spark
-from emulator.exit_codes import BUG, HELD, UNKNOWN, UNUSABLE
+from emulator.exit_codes import BUG, HELD, UNKNOWN
 from emulator.judging.campaigns.campaign_runs import CampaignOptions, about_of, check_cells, play_runs
 from emulator.judging.campaigns.cells import Cell, add_to
 from emulator.judging.campaigns.dataset import rows_of, writing
@@ -66,49 +66,43 @@ class Summary(msgspec.Struct):
         self.bugs |= row.code == BUG
 
 
+@reports_errors("sweep", *UNUSABLE_CAMPAIGN, unknown=(NotOnSpark,))
 def sweep_command(options: SweepOptions) -> int:
     """Write the table to stdout, errors and progress to stderr.
 
     An interrupt leaves no process. Of a campaign (`out`), the rows so far are kept.
     """
     began_s, before = perf_counter(), 0
+    sweep = _sweep(options)
+    space = sweep.space
+    if options.runs is not None and options.runs < 1:
+        raise UnusableSpace(f"--runs {options.runs}: at least 1")
+    check_places({"--csv": options.csv, "--html": options.html}, options.out)
+    require_spark(options.master)
+    campaign = CampaignOptions(space)
     try:
-        sweep = _sweep(options)
-        space = sweep.space
-        if options.runs is not None and options.runs < 1:
-            raise UnusableSpace(f"--runs {options.runs}: at least 1")
-        check_places({"--csv": options.csv, "--html": options.html}, options.out)
-        require_spark(options.master)
-        campaign = CampaignOptions(space)
-        try:
-            scenario = check_cells(campaign).scenario
-        except UNUSABLE_SCENARIO as error:
-            raise sweep.placed(error) from error
-        only = min(options.runs or 0, space.runs)
-        numbers: Sequence[int] = some_of(space, only) if only else all_of(space)
-        title = f"{scenario.id}: {space.cells} cells"
-        with players_of(options.master) as players:
-            summary = Summary()
-            if options.out is None:
-                with progress_of(title, len(numbers)) as ended:
-                    collect(play_runs(campaign, numbers, players), summary.add, ended)
-            else:
-                with (
-                    writing(options.out, about_of("sweep", space, only)) as written,
-                    resume_hint("sweep", options.out),
-                ):
-                    before = len(written.done)
-                    missing = [number for number in numbers if number not in written.done]
-                    with progress_of(title, len(missing) + before, before) as ended:
-                        collect(play_runs(campaign, missing, players), written.add, ended)
-                for row in rows_of(options.out):
-                    summary.add(row)
-    except UNUSABLE_CAMPAIGN as error:
-        print(f"faultline sweep: {error}", file=sys.stderr)
-        return UNUSABLE
-    except NotOnSpark as error:
-        print(f"faultline sweep: {error}", file=sys.stderr)
-        return UNKNOWN
+        scenario = check_cells(campaign).scenario
+    except UNUSABLE_SCENARIO as error:
+        raise sweep.placed(error) from error
+    only = min(options.runs or 0, space.runs)
+    numbers: Sequence[int] = some_of(space, only) if only else all_of(space)
+    title = f"{scenario.id}: {space.cells} cells"
+    with players_of(options.master) as players:
+        summary = Summary()
+        if options.out is None:
+            with progress_of(title, len(numbers)) as ended:
+                collect(play_runs(campaign, numbers, players), summary.add, ended)
+        else:
+            with (
+                writing(options.out, about_of("sweep", space, only)) as written,
+                resume_hint("sweep", options.out),
+            ):
+                before = len(written.done)
+                missing = [number for number in numbers if number not in written.done]
+                with progress_of(title, len(missing) + before, before) as ended:
+                    collect(play_runs(campaign, missing, players), written.add, ended)
+            for row in rows_of(options.out):
+                summary.add(row)
     wall_s = perf_counter() - began_s
     cells = [summary.cells[number] for number in sorted(summary.cells)]
     code = BUG if summary.bugs else UNKNOWN if any(not cell.judged for cell in cells) else HELD
