@@ -1,7 +1,7 @@
 """The command line.
 
 Reading order: `app` (every command's options, and `main`), `app_live`, `app_live_machines` and `app_live_use` (commands
-for a running cluster; `cluster_options`: their common options), `commands` (the implementations, one module per
-command), `doctor` (checks of this machine), `on_spark` (`--master`), `notebook` (commands and queries for notebooks).
-`plain_values`: bounds of every option's value.
+for a running cluster; `cluster_options`: their common options), `play_options` (options of commands that play),
+`commands` (the implementations, one module per command), `doctor` (checks of this machine), `on_spark` (`--master`),
+`notebook` (commands and queries for notebooks). `plain_values`: bounds of every option's value.
 """

@@ -13,6 +13,18 @@ from cyclopts import App, CycloptsError, Parameter
 from emulator.cli import app_live, app_live_machines, app_live_use
 from emulator.cli.cluster_options import Cluster
 from emulator.cli.plain_values import require_plain
+from emulator.cli.play_options import (
+    OF_SCENARIO,
+    AnySetting,
+    AuditMaster,
+    Files,
+    KafkaVersion,
+    Master,
+    Parameters,
+    ScenarioSettings,
+    Setting,
+    Verbose,
+)
 from emulator.compiled_modules import look as look_for_compiled
 from emulator.compiled_modules import use as use_compiled
 from emulator.exit_codes import UNUSABLE
@@ -38,11 +50,7 @@ app = App(
 World = Literal["network", "sim"]
 Audit = Literal["spark", "oracle", "none"]
 LogFile = Literal["server", "controller", "state-change"]
-Setting = Annotated[list[str] | None, Parameter(name="--set", negative=())]
-Parameters = Annotated[list[str] | None, Parameter(name="--param", negative=())]
 Checks = Annotated[list[Path] | None, Parameter(negative=())]
-Files = Annotated[list[str] | None, Parameter(name="--settings", negative=())]
-Verbose = Annotated[bool, Parameter(name=["--verbose", "-v"], negative=())]
 
 
 @app.command
@@ -55,10 +63,7 @@ def run(
     driver: Driver | None = None,
     seed: int = 1,
     speed: float | None = None,
-    kafka_version: str | None = None,
-    set_: Setting = None,
-    settings: Files = None,
-    param: Parameters = None,
+    settings: ScenarioSettings = OF_SCENARIO,
     out: Path | None = None,
     audit: Audit | None = None,
     json: bool = False,
@@ -83,14 +88,6 @@ def run(
         Seed of latency, scheduling and ties; the simulated world reproduces a seed byte for byte.
     speed
         Factor of the clock in the network world; by default the scenario's, in containers at most 2.
-    kafka_version
-        The brokers' version, such as 2.6 or 0.10.2.
-    set_
-        Any Kafka setting, `key=value`; repeatable.
-    settings
-        A .properties file: server.properties, producer:my.properties, broker-0:server-0.properties; repeatable.
-    param
-        Replacement of a value in the scenario's file, such as pause#2=30 or cut.at_s=12; repeatable.
     out
         The run's directory; by default runs/ID-TIME.
     audit
@@ -111,9 +108,10 @@ def run(
 
     given = {"--engine": engine, "--driver": driver, "--speed": speed}
     options = RunOptions(
-        scenario, world, engine or "process", driver or "nodes", seed, speed, kafka_version, tuple(set_ or ()), out,
-        audit, json, tuple(settings or ()), tuple(option for option, value in given.items() if value is not None),
-        ForMachines(junit, markdown), tuple(param or ()), verbose,
+        scenario, world, engine or "process", driver or "nodes", seed, speed, settings.kafka_version,
+        settings.overrides, out, audit, json, settings.files,
+        tuple(option for option, value in given.items() if value is not None), ForMachines(junit, markdown),
+        settings.parameters, verbose,
     )  # fmt: skip
     return run_command(options)
 
@@ -142,7 +140,7 @@ def audit(
     /,
     *,
     follow: Annotated[bool, Parameter(negative=())] = False,
-    master: str = "local[*]",
+    master: AuditMaster = "local[*]",
     out: Path | None = None,
     json: bool = False,
     junit: Path | None = None,
@@ -159,8 +157,6 @@ def audit(
         Directories of runs, or globs. With --follow: one directory or a cluster's name; by default the running cluster.
     follow
         Audit the run while it is written, and print each finding as it appears, until the run ends.
-    master
-        URL of a Spark master, such as local[*] or spark://host:7077.
     out
         Directory for events, verdicts and violations, as Parquet and JSON (docs/audit-out.md).
     json
@@ -188,7 +184,9 @@ def audit(
 
 
 @app.command
-def sql(*arguments: str, csv: bool = False, json: bool = False, rows: int = 1_000, master: str = "local[*]") -> int:
+def sql(
+    *arguments: str, csv: bool = False, json: bool = False, rows: int = 1_000, master: AuditMaster = "local[*]"
+) -> int:
     """Query the events of runs in SQL, as documented views; without a query, interactively.
 
     Parameters
@@ -202,8 +200,6 @@ def sql(*arguments: str, csv: bool = False, json: bool = False, rows: int = 1_00
         Print the rows as a list of objects.
     rows
         Maximum rows to print; a note marks a truncated result.
-    master
-        URL of a Spark master, such as local[*] or spark://host:7077.
     """
     from audit.asking import split_arguments, sql_command
 
@@ -337,16 +333,13 @@ def sim(
     /,
     *,
     seeds: str = "1..200",
-    kafka_version: str | None = None,
-    set_: Setting = None,
-    settings: Files = None,
-    param: Parameters = None,
+    settings: ScenarioSettings = OF_SCENARIO,
     out: Path | None = None,
     golden: Path | None = None,
     json: bool = False,
     junit: Path | None = None,
     markdown: Path | None = None,
-    master: str | None = None,
+    master: Master = None,
 ) -> int:
     """Play many seeds of one scenario in the simulated world, on all cores.
 
@@ -356,14 +349,6 @@ def sim(
         A catalogue id, a YAML file, or a recording.
     seeds
         Seeds A..B, both included.
-    kafka_version
-        The brokers' version, such as 2.6 or 0.10.2.
-    set_
-        Any Kafka setting, `key=value`; repeatable.
-    settings
-        A .properties file: server.properties, producer:my.properties, broker-0:server-0.properties; repeatable.
-    param
-        Replacement of a value in the scenario's file, such as pause#2=30 or cut.at_s=12; repeatable.
     out
         Campaign directory, for `faultline sql` and `report`; it also gets SEED/observations.json and verdict.json of
         each seed. An interrupted campaign is resumed.
@@ -375,18 +360,15 @@ def sim(
         File for the outcome of each seed as JUnit XML, in addition to the output.
     markdown
         File for the summary as Markdown for a pull request, in addition to the output.
-    master
-        URL of a Spark master whose executors play the runs instead of this machine's cores, such as spark://host:7077.
     """
     use_compiled()
     from emulator.cli.commands.sim import sim_command
     from emulator.judging.ci_reports import ForMachines
 
-    files, overrides, parameters = tuple(settings or ()), tuple(set_ or ()), tuple(param or ())
-    machines = ForMachines(junit, markdown)
     return sim_command(
-        scenario, seeds, kafka_version, overrides, out, golden, json, files, machines, parameters, master
-    )
+        scenario, seeds, settings.kafka_version, settings.overrides, out, golden, json, settings.files,
+        ForMachines(junit, markdown), settings.parameters, master,
+    )  # fmt: skip
 
 
 @app.command
@@ -405,7 +387,7 @@ def sweep(
     csv: Path | None = None,
     html: Path | None = None,
     json: bool = False,
-    master: str | None = None,
+    master: Master = None,
 ) -> int:
     """Play a scenario in every combination of settings, versions and times; tabulate the losses.
 
@@ -436,8 +418,6 @@ def sweep(
         File for one page with heat maps of all measures and the broken promises.
     json
         Print the cells as JSON.
-    master
-        URL of a Spark master whose executors play the runs instead of this machine's cores, such as spark://host:7077.
     """
     use_compiled()
     from emulator.cli.commands.sweep import SweepOptions, sweep_command
@@ -452,8 +432,8 @@ def sweep(
 @app.command
 def advise(
     *files: str,
-    kafka_version: str | None = None,
-    set_: Setting = None,
+    kafka_version: KafkaVersion = None,
+    set_: AnySetting = None,
     seeds: str | None = None,
     pairs: bool = False,
     runs: int | None = None,
@@ -467,7 +447,7 @@ def advise(
     out: Path | None = None,
     html: Path | None = None,
     json: bool = False,
-    master: str | None = None,
+    master: Master = None,
 ) -> int:
     """Find the single faults that break a promise with given settings, and the smallest remedy.
 
@@ -475,10 +455,6 @@ def advise(
     ----------
     files
         .properties files as `run --settings` takes them: server.properties, producer:my.properties.
-    kafka_version
-        The brokers' version, such as 2.6 or 0.10.2.
-    set_
-        Any Kafka setting, `key=value`; repeatable.
     seeds
         Seeds A..B, both included, of each fault; by default 1..3, and 1 of each pair.
     pairs
@@ -506,8 +482,6 @@ def advise(
         File for a page: promises against faults, and the reason, the command and the remedy of each broken promise.
     json
         Print as JSON.
-    master
-        URL of a Spark master whose executors play the runs instead of this machine's cores, such as spark://host:7077.
     """
     use_compiled()
     from emulator.cli.commands.advise import AdviseOptions, advise_command
@@ -526,11 +500,11 @@ def fuzz(
     for_: Annotated[str | None, Parameter(name="--for")] = None,
     set_: Setting = None,
     settings: Files = None,
-    kafka_version: str | None = None,
+    kafka_version: KafkaVersion = None,
     seed: int = 1,
     out: Path | None = None,
     json: bool = False,
-    master: str | None = None,
+    master: Master = None,
     verbose: Verbose = False,
 ) -> int:
     """Play random clusters, settings and fault schedules; shrink each that breaks a promise.
@@ -545,16 +519,12 @@ def fuzz(
         `key=VALUE`: a Kafka setting with a fixed value; repeatable.
     settings
         A .properties file of brokers or clients with fixed values; repeatable.
-    kafka_version
-        The brokers' version, such as 2.6 or 0.10.2.
     seed
         Seed of the random choices.
     out
         Directory for the finds; the same command resumes there. By default runs/fuzz, from the beginning each time.
     json
         Print the finds as JSON.
-    master
-        URL of a Spark master whose executors play the runs instead of this machine's cores, such as spark://host:7077.
     verbose
         Name the rules and version gates that no run reached.
     """
@@ -583,15 +553,13 @@ def doctor(*, json: bool = False) -> int:
 
 
 @app.command
-def settings(*names: str, kafka_version: str | None = None, json: bool = False) -> int:
+def settings(*names: str, kafka_version: KafkaVersion = None, json: bool = False) -> int:
     """Show how a Kafka setting, or a settings file, is treated.
 
     Parameters
     ----------
     names
         Settings, such as log.retention.ms or producer.acks, or files as --settings takes them; none: only counts.
-    kafka_version
-        The brokers' version, such as 2.6 or 0.10.2.
     json
         Print as JSON.
     """

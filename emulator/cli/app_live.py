@@ -12,12 +12,11 @@ from typing import Annotated, Final
 from cyclopts import App, Group, Parameter
 
 from emulator.cli.cluster_options import DEFAULTS, Asked, Json
+from emulator.cli.play_options import OF_KAFKA, Settings
 from emulator.faults.link_fault_kinds import LINK_FAULTS, Cut, LinkFault
 from emulator.runs.deployment_options import Driver, Engine
 from protocol.link_rules import LinkFaultKind
 
-Setting = Annotated[list[str] | None, Parameter(name="--set", negative=())]
-Files = Annotated[list[str] | None, Parameter(name="--settings", negative=())]
 Words = Annotated[str, Parameter(allow_leading_hyphen=True)]
 
 LIVE = Group.create_ordered("Long-running clusters")
@@ -42,9 +41,7 @@ def up(
     engine: Engine = "process",
     driver: Driver = "nodes",
     name: str | None = None,
-    kafka_version: str | None = None,
-    set_: Setting = None,
-    settings: Files = None,
+    settings: Settings = OF_KAFKA,
     speed: float | None = None,
     seed: int = 1,
     out: Path | None = None,
@@ -67,12 +64,6 @@ def up(
         root).
     name
         The cluster's name; by default the topology's.
-    kafka_version
-        The brokers' version, such as 2.6 or 0.10.2.
-    set_
-        Any Kafka setting, `key=value`; repeatable.
-    settings
-        A .properties file: server.properties, producer:my.properties, broker-0:server-0.properties; repeatable.
     speed
         Factor of the clock; by default the topology's, else 1.
     seed
@@ -92,8 +83,8 @@ def up(
 
     return up_command(
         UpOptions(
-            topology, engine, driver, name, kafka_version, tuple(set_ or ()), tuple(settings or ()), speed, seed, out,
-            wire, wait, json, kafka, http,
+            topology, engine, driver, name, settings.kafka_version, settings.overrides, settings.files, speed, seed,
+            out, wire, wait, json, kafka, http,
         )
     )  # fmt: skip
 

@@ -9,8 +9,9 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from emulator.cli.app_live import LIVE, Files, Setting
+from emulator.cli.app_live import LIVE
 from emulator.cli.cluster_options import WAITING, Waiting
+from emulator.cli.play_options import Files, Setting
 from emulator.faults.machine_fault_kinds import LIVE_FAULTS, HardwareFault
 
 Dir = Annotated[str | None, Parameter(name="--dir", help="One of the broker's log.dirs; by default the whole disk.")]

@@ -5,8 +5,9 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from emulator.cli.app_live import LIVE, Files, Setting
+from emulator.cli.app_live import LIVE
 from emulator.cli.cluster_options import DEFAULTS, WAITING, Asked, Waiting
+from emulator.cli.play_options import Files, Setting
 
 app = App(name="use")
 topic_app = App(name="topic", help="Topics of a running cluster.", group=LIVE)

@@ -5,6 +5,6 @@ A scenario: `scenarios`, `settings`, `run_scenario`, `run_simulated`, `sim`, `sw
 `verdict_text`. A finished or growing run: `audit`, `follow_command`, `compare_command`, `diff`, `explain`,
 `log_command`, `log_as_kafka`, `campaign_report`. A running cluster: `live_up`, `live_attach`, `live_down`,
 `live_status`, `status_command`, `watch_keys`, `live_faults`, `live_clients`, `live_topics`, with `control_calls`. The
-machine: `doctor`. Common to all: `unusable` (exceptions that end with code 2), `place_arguments` (checks of output
-paths).
+machine: `doctor`. Common to all: `command_errors` (exit codes of expected exceptions), `unusable` (tuples of these),
+`place_arguments` (checks of output paths).
 """

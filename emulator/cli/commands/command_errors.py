@@ -18,7 +18,7 @@ Kinds: TypeAlias = tuple[type[Exception], ...]
 def reports_errors(
     command: str, *unusable: type[Exception], unknown: Kinds = ()
 ) -> Callable[[Callable[P, int]], Callable[P, int]]:
-    """Decorator of a command: one line on standard error for an expected exception, and its code.
+    """Decorator of a command: an expected exception becomes one line of error and a code.
 
     `unusable`: exceptions of arguments and files, code 2. `unknown`: of a result that is missing, code 3.
     """
