@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+from cyclopts import App
 
+from emulator.cli.commands.run_simulated import simulate_into
 from emulator.judging.judged import play_and_judge
+from emulator.runs.directory import prepare
 from emulator.runs.resolve import resolve
 from emulator.scenario.load import ScenarioErrors, load_scenario
 from protocol import versions
@@ -118,3 +123,31 @@ def test_what_changed_is_printed_as_the_how_to_says(capsys: pytest.CaptureFixtur
     exec(compile(changed, "changed", "exec"), {})
     [promised] = [output for output in blocks("how-to-add-a-version.md", "") if output.startswith("{")]
     assert capsys.readouterr().out == promised
+
+
+def test_the_command_of_the_how_to_does_what_its_test_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work, entry, own_tests = blocks("how-to-add-a-command.md", "python")
+    module = ModuleType("emulator.cli.commands.event_kinds")
+    exec(compile(work, "work", "exec"), vars(module))
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    names: dict[str, Any] = {**vars(module), "json": json}
+    exec(compile(own_tests, "own tests", "exec"), names)
+    run = tmp_path / "run"
+    prepare(run)
+    simulate_into(run, resolve(load_scenario(blocks("how-to-add-a-scenario.md", "yaml")[0], "it"), "2.8"), 1)
+    names["test_every_event_has_a_kind"](run, capsys)
+    names["test_a_directory_without_events_is_unusable"](tmp_path / "nowhere", capsys)
+    app = App(name="faultline", result_action="return_value")
+    exec(compile(entry, "entry", "exec"), {"app": app, "Path": Path})
+    assert app(["kinds", str(run)]) == 0
+    assert "node_started" in capsys.readouterr().out
+
+
+def test_a_new_command_touches_three_files() -> None:
+    text = (DOCS / "how-to-add-a-command.md").read_text(encoding="utf-8")
+    files = re.findall(r"^\| `([\w./]+\.\w+)`", text.partition("## 1.")[0], re.MULTILINE)
+    assert 1 <= len(files) <= 3
+    for module in ("emulator/cli/play_options.py", "emulator/cli/cluster_options.py", "emulator/cli/app.py"):
+        assert module in text and (DOCS.parent / module).exists()
