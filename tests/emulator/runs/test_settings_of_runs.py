@@ -280,7 +280,7 @@ def test_checks_that_a_setting_could_change_are_unknown_and_so_is_the_run() -> N
     verdict = verdict_of(resolve(load_scenario(SCENARIO, "x.yaml"), "2.6", CLEANED))
     assert (verdict.valid, verdict.exit_code) == ("unknown", UNKNOWN)
     unknown = {name for name, check in verdict.checks.items() if check.verdict == "unknown"}
-    assert unknown == {"lost-acknowledged", "duplicate", "reordered", "replica-divergence"}
+    assert unknown == {"lost-acknowledged", "duplicate", "reordered", "failed-but-stored", "replica-divergence"}
     assert verdict.checks["duplicate"].reason == "log.cleanup.policy=compact could change it, and is not modelled"
     assert verdict.checks["dual-leader"].verdict == "held"
     assert verdict.unknown_because == ["log.cleanup.policy=compact (--set) is not modelled: logs keep everything"]
