@@ -11,42 +11,43 @@ from emulator.judging.campaigns.row import FORMAT, PARTITIONED_BY, CheckRow, Row
 
 _HEAD = f"""# Campaigns
 
-Many runs with one question leave one data set: a row per run. `faultline sim SCENARIO --seeds 1..1000 --out DIR` and
-`faultline sweep SCENARIO --set ... --out DIR` write one. It is asked like a run, and has a page:
+A campaign is the data set of many runs with one question: a row per run. `faultline sim SCENARIO --seeds 1..1000
+--out DIR` and `faultline sweep SCENARIO --set ... --out DIR` write one. SQL reads it like a run; `report` writes its
+page:
 
 ```
 faultline sql DIR "SELECT check, share, settings, replay FROM broken ORDER BY share DESC"
 faultline report DIR
 ```
 
-`broken` says what breaks, how often, in which version and settings, and the command that plays it again.
+`broken` has each violated check with its share of runs, the version, the settings, and the command that repeats it.
 
 ## The directory
 
 ```
-DIR/campaign.json                                       what was asked for, and the format
+DIR/campaign.json                                       the command's options, and the format
 DIR/runs/scenario=ID/kafka_version=V/part-N.parquet     rows
 DIR/report.html                                         written by `faultline report DIR`
 ```
 
-Rows are Parquet, so anything reads them; Java is needed by `faultline sql` alone. Of the folders' names `scenario` and
-`kafka_version` are texts, which a reader has to be told:
+Rows are Parquet; only `faultline sql` needs Java. The folders' values `scenario` and `kafka_version` are texts, which
+DuckDB would take for numbers without an option:
 
 ```
 duckdb -c "FROM read_parquet('DIR/runs/*/*/*.parquet', hive_partitioning = true, hive_types_autocast = false)"
 ```
 
-A part is written under another name, synced and renamed, at the latest after {PART_ROWS:,} rows or {PART_S:g} seconds.
-A campaign that is interrupted has lost nothing, one that is killed the runs of its last part. The same command goes on
-with the runs that are missing; other settings (also where a settings file says something else now), seeds, recordings,
-another scenario or another faultline are refused. Two commands cannot write to one campaign.
+A part is written under a temporary name, synced and renamed, at the latest after {PART_ROWS:,} rows or {PART_S:g}
+seconds. An interrupted campaign has lost nothing, a killed one the runs of its last part. The same command plays the
+missing runs. A command with other settings (or another content of a settings file), seeds, recordings, scenario or
+faultline version is refused. Two commands cannot write to one campaign at the same time.
 
 ## Columns
 
-Format {FORMAT}. Counts and measures are null where they were not measured: nothing could be judged, or no client wrote
-from that AZ. `valid`, `code` and `broken` are about what the scenario expects with its own settings; what was lost is
-in the counts whatever was expected. A run with an `error` or an `unknown_because` says nothing of Kafka: leave it out
-of shares, as `cells` and `broken` do.
+Format {FORMAT}. Counts and measures are null where nothing was measured: nothing could be judged, or no client wrote
+from that AZ. `valid`, `code` and `broken` compare the run with the scenario's expectations, which are for its own
+settings. Counts of violations do not depend on expectations. A run with an `error` or an `unknown_because` is no
+evidence about Kafka: exclude it from shares, as `cells` and `broken` do.
 """
 
 
@@ -62,7 +63,7 @@ def page(root: Path) -> str:
         f"Each of `checks` has:\n\n{table(('field', 'type', 'meaning'), checks)}",
         f"{' and '.join(map(code, PARTITIONED_BY))} are folders and in no file.\n",
         "## Tables of `faultline sql`\n",
-        "Several campaigns may be opened together: `campaign` tells them apart.\n",
+        "Several campaigns may be queried together; `campaign` has the name of each.\n",
         table(("table", "a row is"), views),
     ]
     for view in CAMPAIGN_VIEWS:

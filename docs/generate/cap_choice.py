@@ -29,27 +29,32 @@ MIN_INSYNC = tuple(map(int, _VALUES["min.insync.replicas"]))
 UNCLEAN = tuple(value == "true" for value in _VALUES["unclean.leader.election.enable"])
 VERSION = _SWEEP.space.kafka_version
 BLOCKING_VERSION = "2.6"
-"""The last in which the ISR is written straight to the session service."""
+"""Last version in which a leader writes its ISR to ZooKeeper itself."""
 
 SIDES = ("minority", "majority")
 
 _HEAD = f"""# Consistency or availability
 
-One availability zone of three is cut off. What can be written and read on either side, and what is left of it, is
-chosen with `acks`, `min.insync.replicas` and `unclean.leader.election.enable`, before the cut. This is the whole
-matrix, played: scenario [cap-choice](catalogue.md#cap-choice) on Kafka {VERSION}, seed {SEED}. The numbers of it, with
-how long no client could write ([sweeps](sweeps.md)), and one line of it again:
+One availability zone of three is cut off. `acks`, `min.insync.replicas` and `unclean.leader.election.enable` decide
+which side can write and read, and which records survive. The tables have every combination: scenario
+[cap-choice](catalogue.md#cap-choice) on Kafka {VERSION}, seed {SEED}. These commands repeat one run, and the
+[sweep](sweeps.md), which also has the time in which no client could write:
 
 ```
 faultline sweep cap-choice
 faultline run cap-choice --world sim --set producer.acks=1 --set min.insync.replicas=1
 ```
 
-On each side a client writes to the broker there and reads from it, soon after the majority has elected its leaders
-and again half a minute later; `minority 1` is what the minority's client wrote first. *Writes* is what it was told:
-*yes* (acknowledged), *sent* (acks=0: unknown), or the error. *Reads*: *yes* if it sees what its side wrote, *old*
-if only what was there before the cut. After the heal: *lost* is what was acknowledged, or sent with acks=0, and is in
-the leader's log no more. Of what failed nothing is there either.
+On each side a client writes to that side's broker and reads from it. It does so soon after the majority has elected
+its leaders, and half a minute later. `minority 1` is the first record of the minority's client.
+
+| column | meaning |
+|---|---|
+| writes | *yes* (acknowledged), *sent* (acks=0, outcome unknown), or the error |
+| reads | *yes*: the client reads its side's records; *old*: only records from before the cut; or the error |
+| lost | after the heal: acknowledged records, or records sent with acks=0, that the leader's log does not have |
+
+No record of a failed write is in the leader's log.
 """
 
 _PLACES = {
@@ -59,19 +64,19 @@ _PLACES = {
     ),
     "majority-0": (
         "The leader is on the majority's side",
-        "Three replicas in sync. The controller takes the one that is cut off out of the ISR.",
+        "Three replicas in sync. The controller removes the isolated one from the ISR.",
     ),
     "alone-0": (
         "The leader is on the minority's side, and alone in sync",
-        "Two replicas; the other, on the majority's side, was down when the cut came and returns during it.",
+        "Two replicas. The other one, on the majority's side, is down when the cut begins and starts during it.",
     ),
 }
 
 _BLOCKING = f"""## Up to {BLOCKING_VERSION}
 
-The isolated leader has to write its ISR to the session service, which it cannot reach. From then on it responds to no
-client ([semantics 1.6](semantics.md#16-recording-an-isr-change)). Where two looks differ, the second is after the
-arrow. Leader on the minority's side, `min.insync.replicas` 1, no unclean election:
+The isolated leader has to write its ISR to ZooKeeper, which it cannot reach. From then on it responds to no client
+([semantics 1.6](semantics.md#16-recording-an-isr-change)). If the result half a minute later differs, it follows after
+the arrow. Leader on the minority's side, `min.insync.replicas` 1, no unclean election:
 """
 
 
@@ -133,7 +138,7 @@ def _outcome(place: str, leader: int, entries: list[dict[str, Any]]) -> Outcome:
         own = [e for e in attempts if e["value"].startswith(side)]
         sides[side] = (_looks(map(_write, own)), _looks(_read(e, side) for e in fetches if _same_side(e, own)))
     lost = [value for value in taken if value not in log]
-    assert all(e["value"] in taken for e in attempts if e["value"] in log), "the page says that nothing else is there"
+    assert all(e["value"] in taken for e in attempts if e["value"] in log), "no record of a failed write is in the log"
     return Outcome(*sides["minority"], *sides["majority"], _values(lost))
 
 

@@ -7,27 +7,36 @@ from docs.generate.markdown_tables import code, notice, prose
 
 _HEAD = """# Checks
 
-The audit reads a run's events and answers each of these questions with *held*, *violated* (with evidence),
-*unknown* (evidence is missing) or *skipped* (the run has nothing to judge). Verdicts compose worst first,
-and the exit code of the command follows them. A scenario may expect a violation: then a held check would be
-the surprise.
+The audit reads a run's events and decides each check:
 
-A check is a module in audit/checks: its docstring defines the anomaly, its query turns events into rows. No
-rows: held. A place whose evidence is missing is not reported as violated, because what is missing may be
-what would refute it.
+- *held*;
+- *violated*, with evidence;
+- *unknown*: evidence is missing;
+- *skipped*: the run has nothing to judge.
 
-Beside it stands the oracle (emulator/judging/oracle). It is plain Python that shares no code with the checks and
-reads the simulated world's true state, never its events. It answers to the same names, judges the thousands
-of runs of sweeps, and keeps the checks honest.
+The worst verdict decides the run's verdict and the command's exit code. A scenario may expect a violation; then a held
+check is not as expected.
 
-A topic that was deleted is another one than what is called so afterwards (semantics 4.5). Both judges tell their lives
-apart: the last has the topic's name, those before are `t#1`, `t#2`. What a life that has ended held was deleted on
-request: it is not lost, doubled or divergent. What was done wrong while it lived (leaders, epochs, high watermarks)
-still is. A write counts for the life in which it was begun, or, if it waited for the next of that name, for the one
-whose log has its record; what was read late counts for the life that had it. Not told apart: a write that a log took
-which outlived its topic and goes on in the next, and whose answer came after the deletion, counts for the next.
+A check is a module in audit/checks. Its docstring defines the anomaly; its query turns events into rows. Without rows
+the check held. If evidence about a place is missing, the check does not report it as violated, because the missing
+events may refute the violation.
 
-How to write one: [how-to-add-a-check.md](how-to-add-a-check.md).
+The oracle (emulator/judging/oracle) is the second judge. It is plain Python, shares no code with the checks, and reads
+the simulated world's true state instead of events. It has the same checks, judges the thousands of runs of sweeps, and
+verifies the audit.
+
+A topic that is created again under a deleted topic's name is another incarnation (semantics 4.5). Both judges separate
+incarnations: the last one has the topic's name, those before are `t#1`, `t#2`.
+
+- Records of a deleted incarnation were deleted on request: they are not lost, duplicate or divergent.
+- Its other violations (leaders, epochs, high watermarks) count.
+- A write counts for the incarnation in which it began. If it waited for the next topic of that name, it counts for the
+  incarnation whose log has its record.
+- A late read counts for the incarnation that had the record.
+- One case is not separated: a log outlives its topic and continues in the next one. If the response to a write into it
+  comes after the deletion, the write counts for the next incarnation.
+
+How to write a check: [how-to-add-a-check.md](how-to-add-a-check.md).
 """
 
 
@@ -38,11 +47,11 @@ def page(root: Path) -> str:
         parts.append(f"## {check.name}\n")
         parts.append(f"**{check.title}.**\n")
         parts.append(prose(check.definition))
-        needs = ", ".join(code(name) for name in check.needs) or "no event in particular"
+        needs = ", ".join(code(name) for name in check.needs) or "no particular event"
         evidence = "yes" if check.evidence else "no"
         parts.append(
             f"- judges: {check.subject}; levels: {', '.join(check.levels)}\n"
-            f"- cannot judge without: {needs}\n"
+            f"- needs: {needs}\n"
             f"- needs complete logs: {evidence}\n"
         )
     return "\n".join(parts)

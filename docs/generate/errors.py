@@ -11,11 +11,11 @@ Kafka's codes, under the names of 2.6 and later. (Code 6 was NOT_LEADER_FOR_PART
 the name of the emulated version.)
 
 - *retriable*: a producer may try again.
-- *definite*: the operation certainly did not take effect. Where it is not definite, the record may be in a
-  log: codes 7 and 20 even mean that it *is*.
-- *refresh*: the client asks for new metadata before it tries again.
+- *definite*: the operation certainly did not take effect. After another code the record may be in a log: after codes
+  7 and 20 it *is* in the leader's.
+- *refresh*: the client requests new metadata before it retries.
 
-A client's event says -2 where no broker answered at all: the connection was refused, lost or timed out
+A client's event has code -2 if no response came: the connection was refused, lost or timed out
 ([events.md](events.md), `attempt_ended`).
 """
 

@@ -12,23 +12,24 @@ _SOURCE = "protocol/events"
 
 _HEAD = """# Events
 
-Every process writes what it does as events: one JSON line each, in `events/` of the run's directory, one
-file per life of a node. A line is the envelope and the event's own fields, flat. Format {format}.
+Every process writes events: one JSON line each, in `events/` of the run's directory, one file per incarnation of a
+node. A line has the fields of the envelope and of the event, flat. Format {format}.
 
-A field name has one type everywhere, so that all events fit into one table; the audit's columns are made
-from this package.
+A field name has one type everywhere, so that all events fit into one table. The audit derives its columns from
+`protocol/events`.
 
 ## The envelope
 
-{envelope} `seq` grows by one within a node and incarnation, over all files of that life: a gap means that
-events are missing, and the audit says *unknown* rather than *held*.
+{envelope}
+`seq` grows by one within an incarnation of a node, over all of its files. A gap means that events are missing; the
+audit then returns *unknown* instead of *held*.
 
 ## Causes and connections
 
-A connection is named by who opened it: `NODE.INCARNATION#ID`, such as `client-0.1#3`: the third connection
-that the first life of client-0 opened. TCP keeps order, so the N-th frame sent on a connection in one
-direction is the N-th received. That gives an edge from the event of the sender to that of the receiver, and
-the checks order events of different nodes by these edges. Clocks only place events on a picture.
+A connection's name contains its opener: `NODE.INCARNATION#ID`. `client-0.1#3` is the third connection that the first
+incarnation of client-0 opened. TCP keeps the order, so the N-th frame sent on a connection in one direction is the
+N-th received. That is an edge from an event of the sender to an event of the receiver. The checks order events of
+different nodes by these edges. Clocks only place events on a picture.
 
 `cause` is the input that the machine was handling:
 
@@ -36,38 +37,42 @@ the checks order events of different nodes by these edges. Clocks only place eve
 |---|---|
 | `CONNECTION/N` | the N-th frame received on that connection, such as `client-0.1#3/5` |
 | `timer:NAME` | a timer of the machine |
-| `start` | the first input of a life |
+| `start` | the first input of an incarnation |
 | others | a connection that was accepted, opened or lost; a request to stop; a command of the player |
 
 ## Levels
 
-- *client*: operations, as the client saw them. Such a line is in the file before the frames of its step
-  leave.
+- *client*: operations of clients. Such a line is in the file before the frames of its step leave.
 - *replica*: roles, logs, elections, sessions, faults.
-- *wire*: every frame. In files of its own, `NODE.INCARNATION.wire.jsonl`, because frames are the majority
-  of events and no check needs their fields.
+- *wire*: every frame. These lines have their own files, `NODE.INCARNATION.wire.jsonl`, because most events are frames
+  and no check needs them.
 
-A process that is killed leaves at most one line without its end. Lines that are no events (no JSON, a field of
-their event missing or of another type, a number out of range, more than 8 MiB) are counted and kept in the run's
-`quarantine.jsonl`; they make the verdict unknown. So are lines of another run than the others here (`run`), and lines
-of another life than their file is named after. Only regular files are read.
+A killed process leaves at most one incomplete line. The audit moves lines that are no valid events into the run's
+`quarantine.jsonl` and counts them; they make the verdict unknown. A line is not valid if
 
-A node in a container has a folder of its own, `events/NODE/`. A file in it that is named after another node is refused.
+- it is no JSON, or larger than 8 MiB;
+- a field is missing, of another type, or out of range;
+- it belongs to another run (`run`), or to another incarnation than its file.
 
-## What is owed
+The audit reads only regular files. A node in a container has a folder of its own, `events/NODE/`; the audit rejects a
+file in it that has another node's name.
 
-A verdict is never better than its evidence, so a run says what there must be:
+## Required evidence
 
-- `processes` in settings.json: who may write events. In the network world the supervisor is one of them, `injector`.
-- A `machine_fault` that says `start` names the `life` that begins: it owes a file, whose first event is `node_started`.
-  The player (`observer`) and the injector owe one in any case.
-- A life's last event is `node_stopped`, also at the run's end; or its death was told (kill, power loss, `died`), or it
-  stands still (pause). In a run that goes on, or was cut short, a process that lives has told something shortly before,
-  at least `timer_lateness`.
-- Its numbers are 1, 2, 3, ... up to the last, each once, and its clock goes forward.
+A verdict is never better than its evidence. So a run lists the events that have to exist:
 
-What is missing is named, the run is unknown, and a check that found nothing says *unknown* rather than *held*. One
-that found that something did not happen says so, too, and any other tells with what it found that events are missing.
+- `processes` in settings.json: the processes that write events. In the network world the supervisor is one of them,
+  `injector`.
+- A `machine_fault` of kind `start` has the incarnation that begins (`life`). It requires a file whose first event is
+  `node_started`. The player (`observer`) and the injector always have a file.
+- The last event of an incarnation is `node_stopped`, also at the run's end. Exceptions: an event reports its death
+  (kill, power loss, `died`), or it is paused. In a run that goes on, or was interrupted, a live process has written an
+  event shortly before, at least `timer_lateness`.
+- The numbers of an incarnation are 1, 2, 3, ... up to the last, each once, and its clock goes forward.
+
+If evidence is missing, the verdict names it, and the run is unknown. A check without a finding is *unknown* instead of
+*held*. So is a check whose finding is that something did not happen. Other findings stay, with a note that events are
+missing.
 
 Lists of brokers are texts: `0,2,1`.
 """
@@ -75,11 +80,11 @@ Lists of brokers are texts: `0,2,1`.
 _ENVELOPE_WORDS = {
     "format": "version of this schema",
     "run": "the run's name",
-    "node": "who writes",
-    "incarnation": "which life of that node, from 1",
-    "seq": "number within that life",
+    "node": "the node that wrote it",
+    "incarnation": "the node's incarnation, from 1",
+    "seq": "number within that incarnation",
     "cause": "the input that led to it, see below",
-    "mono_ms": "that process's monotonic clock, scenario milliseconds",
+    "mono_ms": "the process's monotonic clock, in scenario milliseconds",
     "wall_ms": "its wall clock",
     "at_ms": "scenario time, from the cluster's launch",
     "level": "client, replica or wire",

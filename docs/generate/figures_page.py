@@ -8,10 +8,9 @@ from docs.generate.markdown_tables import notice, table
 
 _HEAD = """# Figures
 
-What `make bench` measured when it last wrote `benchmarks/results/`, beside the budget. Where a figure
-misses its target, the last column says what bounds it. *Load* is how many processes wanted a core before
-the benchmark began: above the number of cores the machine had other things to do, and the figures are worse
-than they would be.
+Last measurements of `make bench` (`benchmarks/results/`), beside their budgets. The last column has what bounds a
+figure. *Load* is the number of runnable processes before the benchmark began. Above the number of cores the machine was
+busy with other work, and the figures are worse than on an idle machine.
 """
 
 

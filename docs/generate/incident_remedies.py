@@ -11,14 +11,14 @@ FIRST = {"incident-remedies": "152", "incident-reversed": "153"}
 
 _HEAD = """# An incident and its remedies
 
-Two brokers, 152 and 153, hold a partition. 152's disk fills up and it dies; 153 goes on alone, and what it takes is
-read. Then 153 dies, too. Its operator makes room and starts them, 20 s apart. Everything that 153 took alone is gone
-where 152 comes first and may lead: [incident-disk-full](catalogue.md#incident-disk-full), and what real brokers did,
-[incident-unclean-restart](catalogue.md#incident-unclean-restart).
+Two brokers, 152 and 153, hold a partition. 152's disk fills up, and it dies. 153 goes on alone; consumers read the
+records that it accepts. Then 153 dies, too. The operator makes room and starts both, 20 s apart. If 152 starts first
+and may lead, all records that 153 accepted alone are lost: [incident-disk-full](catalogue.md#incident-disk-full).
+[incident-unclean-restart](catalogue.md#incident-unclean-restart) is the recording of real brokers.
 
-What would have helped? Four things, and here is each alone and all of them together, as scenario
-[incident-remedies](catalogue.md#incident-remedies) plays them with seed 1: a client writes one record a second with
-acks=all, and reads, all the time. The same as sweeps ([sweeps](sweeps.md)), and the run that loses most again:
+There are four remedies. The table has every combination of them, played by scenario
+[incident-remedies](catalogue.md#incident-remedies) with seed 1. A client writes one record a second with acks=all, and
+reads all the time. These commands repeat the [sweeps](sweeps.md), and the run that loses most:
 
 ```
 faultline sweep incident-remedies
@@ -26,28 +26,34 @@ faultline sweep incident-reversed
 {replay}
 ```
 
-*Lost*: acknowledged, and in the leader's log no more. *Read, gone*: of what was read. *Differ*: places at which the two
-logs hold different records in the end. *Refused*: writes that failed. *Waits*: the longest a write took to end.
 The client has the defaults of the newest version, without idempotence.
+
+| column | meaning |
+|---|---|
+| lost | acknowledged records that the final leader's log does not have |
+| read, lost | records that a consumer has read, of these |
+| differ | offsets at which the two logs hold different records in the end |
+| refused | writes that failed |
+| longest wait | of a write, from its send to its end |
 """
 
 _WORDS = """
-- **Nothing done**: {lost} records are lost on {versions}. {old} leaves two logs that differ besides (KIP-101).
+- **No remedy**: {lost} records are lost on {versions}. On {old} the two logs also differ (KIP-101).
 - **`unclean.leader.election.enable=false`** loses nothing, in either order. It costs the 20 s until 153 is back:
-  with 152 first a write waits {clean} on {new} instead of {unclean}.
-- **153 first**: nothing is lost, and no client waits longer than without. The operator has to know which died last.
-- **A third replica** loses nothing, and writes go on: {third} is the longest wait on {new}. It costs a broker's disk.
-- **`min.insync.replicas=2`** loses nothing even with unclean elections: 153 alone takes nothing. It costs all writes
-  from 152's death until two are back: one waits {waits} on {new}; with a third replica only until the first of the two
-  is back. Where writes were kept waiting they may change places: five requests are in
-  flight, and no idempotence orders them.
+  if 152 starts first, a write waits {clean} on {new} instead of {unclean}.
+- **153 first**: nothing is lost, and no client waits longer than without a remedy. The operator has to find out which
+  broker died last.
+- **A third replica** loses nothing, and writes go on: the longest wait is {third} on {new}. It costs a broker's disk.
+- **`min.insync.replicas=2`** loses nothing even with unclean elections: 153 alone refuses writes. They wait from 152's
+  death until two replicas are back, {waits} on {new}. With a third replica they wait until one is back.
+  Writes that wait may be reordered: five requests are in flight, and the producer is not idempotent.
 
-Of the four, a third replica alone costs no writes, and it does not help when the third dies as well: with unclean
-elections off besides, what is acknowledged then waits. These are single runs of one incident, and no proof.
+Only a third replica costs no writes. It does not help if the third broker dies as well. With unclean elections off
+records are then not lost, but writes wait. These are single runs of one incident, and no proof.
 """
 
-_COLUMNS = ("Kafka", "first back", "replicas", "min. in sync", "unclean election", "acknowledged", "lost", "read, gone",
-            "differ", "reordered", "refused", "waits")  # fmt: skip
+_COLUMNS = ("Kafka", "first back", "replicas", "min. in sync", "unclean election", "acknowledged", "lost", "read, lost",
+            "differ", "reordered", "refused", "longest wait")  # fmt: skip
 
 
 def page(root: Path) -> str:

@@ -8,10 +8,10 @@ from docs.generate.swept import SOURCE, Cell, cells, seconds
 
 _HEAD = """# A follower in and out of the ISR
 
-How patient is a leader with a follower that is behind? `replica.lag.time.max.ms` says so, and up to 0.8.2
-`replica.lag.max.messages` besides. Too little of it, and a healthy follower is thrown out and taken back, again and
-again; with much of it, writes with acks=all wait for the slow one. Each row is one simulated run; the same as
-sweeps ([sweeps](sweeps.md)), and one row again:
+`replica.lag.time.max.ms` decides when a leader removes a slow follower from the ISR; up to 0.8.2 also
+`replica.lag.max.messages`. With a low value a healthy follower leaves and joins the ISR again and again. With a high
+value writes with acks=all wait for the slow follower. Each row is one simulated run. These commands repeat the
+[sweeps](sweeps.md), and one row:
 
 ```
 faultline sweep isr-lag-time
@@ -21,35 +21,35 @@ faultline sweep isr-flapping
 
 ## By time
 
-Scenario [isr-stalls](catalogue.md#isr-stalls): two replicas; what the follower asks for is held up for 6 s, four times.
-A client writes twice a second with acks=all. *Longest wait*: of a write, from its send to its end. *Reordered*: records
-that stand in the log behind one that was sent later.
+Scenario [isr-stalls](catalogue.md#isr-stalls): two replicas; the follower's fetches are held for 6 s, four times. A
+client writes twice a second with acks=all. *Longest wait*: of a write, from its send to its end. *Reordered*: records
+that follow a record that was sent later.
 """
 
 _TIME_WORDS = """
-- A stall that is longer than the lag time costs a shrink and an expansion each ({flaps} of each in four stalls): the
-  leader looks every half of it, so the follower goes after one to one and a half times the lag time. No leader changes
-  ({leader_changes} in all rows): the controller is not asked, and leader epochs stay.
-- With `min.insync.replicas=1` a shrink *helps* writers: they wait {short} instead of {long}. What is acknowledged in
-  between is on one machine.
+- Each stall that is longer than the lag time costs a shrink and an expansion ({flaps} of each in four stalls). The
+  leader checks twice per lag time, so the follower leaves after one to one and a half times the lag time. No leader
+  changes ({leader_changes} in all rows): the controller elects no leader, and leader epochs stay.
+- With `min.insync.replicas=1` a shrink *helps* writers: they wait {short} instead of {long}. The records acknowledged
+  in between are on one machine.
 - With `min.insync.replicas=2` the leader refuses writes after the shrink (NotEnoughReplicas). The client has the
-  defaults of the newest version, so it retries until the follower is back: no write fails, and the longest waits
-  {refused_wait}. In each such row {reordered} records or more change places: five requests are in flight, and the
-  scenario's client is not idempotent. On {old} {duplicate} records are in the log twice, too.
-- So a lag time above the longest stall ({patient} ms here) trades neither: no replica leaves, and the write that waits
-  longest waits {long}.
+  defaults of the newest version, so it retries until the follower is back. No write fails; the longest wait is
+  {refused_wait}. In each such row at least {reordered} records are reordered: five requests are in flight, and the
+  scenario's client is not idempotent. On {old} {duplicate} records are also duplicate.
+- With a lag time above the longest stall ({patient} ms here) no replica leaves the ISR. The longest wait is {long}.
 
 ## By messages (up to 0.8.2)
 
-Scenario [isr-flapping](catalogue.md#isr-flapping): bursts of eight records; the follower is 10 ms away and healthy.
-Who is more than `replica.lag.max.messages` behind at the moment of a look is out; looks are `replica.lag.time.max.ms`
-apart. From 0.9 on messages do not count, and [the same bursts](catalogue.md#isr-steady) remove no replica.
+Scenario [isr-flapping](catalogue.md#isr-flapping): bursts of eight records; the follower is healthy, with a latency of
+10 ms. The leader checks every `replica.lag.time.max.ms` and removes a follower that is more than
+`replica.lag.max.messages` behind. From 0.9 on messages do not count, and
+[the same bursts](catalogue.md#isr-steady) remove no replica.
 """
 
 _MESSAGES_WORDS = """
-With fewer messages than a burst has the follower flaps at the rate of the looks: {often} shrinks in 8 s of bursts where
-looks are 1 s apart, {seldom} where they are 10 s apart. With as many as a burst has it never does. The setting means
-nothing without the size of bursts, which is why it went (KIP-16).
+If `replica.lag.max.messages` is below a burst's size, the follower leaves and joins at the rate of the checks. In 8 s
+of bursts there are {often} shrinks with a check every 1 s, and {seldom} with a check every 10 s. At a burst's size it
+never leaves. A good value depends on the size of bursts; so Kafka removed the setting (KIP-16).
 """
 
 

@@ -12,8 +12,8 @@ _SOURCE = "emulator/runs/kafka_log"
 
 _HEAD = """# Kafka's log lines
 
-`faultline log --as-kafka NODE [--run DIR]` prints a broker's events as that broker's version of Kafka would
-have logged them, so that who reads Kafka's logs can read ours, and tools made for them work:
+`faultline log --as-kafka NODE [--run DIR]` prints a broker's events as log lines of that broker's version of Kafka, for
+readers and tools of Kafka's logs:
 
 ```
 $ faultline log --as-kafka broker-0 --run runs/sim26 | grep Truncating
@@ -21,18 +21,18 @@ $ faultline log --as-kafka broker-0 --run runs/sim26 | grep Truncating
 ```
 
 The layout is that of Kafka's `config/log4j.properties`: `[%d] %p %m (%c)`. `--file` chooses server.log,
-controller.log (`kafka.controller.*`) or state-change.log; without it the lines of all three come in one order.
+controller.log (`kafka.controller.*`) or state-change.log; without it the lines of all three are merged by time.
 Levels are those that Kafka writes by default: from INFO, state changes from TRACE up to 2.5 and from INFO later.
 
-What is not as in a real log:
+Differences from a real log:
 
-- The clock is UTC, and in a simulated run begins in 2020. `dir` is relative to the run's directory.
-- Where Kafka names all partitions of a request in one line, here is one line for each.
-- A broker's host is its node's name, its port 9092, and there is one fetcher (0) for each source.
-- Only these lines, and only at these levels: nothing of what a broker says about its start, its requests, its
-  session or its configuration.
+- The clock is UTC; in a simulated run it begins in 2020. `dir` is relative to the run's directory.
+- A line of Kafka's that lists all partitions of a request is one line per partition here.
+- A broker's host is its node's name, its port 9092. There is one fetcher (0) for each source broker.
+- Only the lines below exist, at these levels. There are no lines about a broker's start, requests, session or
+  configuration.
 
-In the tables, a text holds from its version on until the next one; *none* ends it. Names in braces are fields of
+In the tables a text is valid from its version until the next row; *none* ends it. Names in braces are fields of
 [events](events.md), or the broker's own: `{tp}` is `t-0`, `{old_tp}` is `[t,0]`.
 """
 

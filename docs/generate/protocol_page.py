@@ -34,17 +34,16 @@ Everything on a connection is a frame: a four-byte big-endian length, then one m
   refused.
 - The length counts the array only. It is 1 to {bound} bytes; anything else ends the connection before a
   byte is kept.
-- The first frame of a TCP connection is a `Hello`: who opens it, for what, and the run's token. A
-  connection of another run is refused. What it is for is its *purpose*: `fetcher`, `controller`,
-  `to-controller`, `session`, `ensemble`, `client`, `observe`, `control`.
+- The first frame of a TCP connection is a `Hello` with its opener, its purpose and the run's token. A connection of
+  another run is refused. The purposes are `fetcher`, `controller`, `to-controller`, `session`, `ensemble`, `client`,
+  `observe` and `control`.
 
-API keys up to 56 are Kafka's own. Keys from 1000 on are the emulator's: the session service, its ensemble,
-the injector's control. Records travel inside `records` as Kafka's own bytes: v2 batches, or v1 message sets
-below 0.11.
+API keys up to 56 are Kafka's own. Keys from 1000 on are the emulator's: the emulator's ZooKeeper, its ensemble, and the
+injector's control. The field `records` has Kafka's own bytes: v2 batches, or v1 message sets below 0.11.
 
 ## A frame, byte by byte
 
-A follower asks for the records of t-0 from offset 5, as 2.8 does (Fetch version 12):
+A follower requests the records of t-0 from offset 5, as in 2.8 (Fetch version 12):
 
 ```
 {example}
@@ -58,18 +57,18 @@ Any msgpack library reads it. Without the length, Python's `msgpack.unpackb` giv
 
 ## Messages
 
-*Since* is the first version of the message that carries the field; older ones leave it at its default.
-Which version is sent is a gate ([versions.md](versions.md)).
+*Since* is the first version of the message that has the field; older ones leave it at its default. A gate decides
+which version is sent ([versions.md](versions.md)).
 """
 
 _WORDS = {
     "replication": "Copying and reading logs",
-    "leadership": "Metadata, and the controller's orders",
-    "session": "The session service and its clients",
-    "ensemble": "Session servers among themselves",
+    "leadership": "Metadata, and the controller's requests",
+    "session": "ZooKeeper and its clients",
+    "ensemble": "ZooKeeper servers among themselves",
     "control": "The injector's own connection",
-    "status": "What a node thinks",
-    "workload": "What the player asks of client processes",
+    "status": "A node's own view",
+    "workload": "Requests of the player to client nodes",
 }
 
 

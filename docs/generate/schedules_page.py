@@ -8,30 +8,35 @@ from docs.generate.markdown_tables import notice, table
 
 _HEAD = """# Random schedules
 
-Six faults or repairs drawn at random, recorded twice each on real Kafka (tests/golden/README.md): short time-outs, so
-that races abound. Simulated with {seeds} seeds each by `python -m benchmarks.random_schedules`.
+Each schedule has six faults or repairs, drawn at random, and was recorded twice on real Kafka
+(tests/golden/README.md). Time-outs are short, so that races are frequent. `python -m benchmarks.random_schedules`
+simulates each with {seeds} seeds.
 
-- *Agreed entries*: results on which both recordings agree. *In every seed*: how many of them hold whatever the seed;
-  *seeds with all*: seeds in which every one holds, those of the states, controllers and truncations included.
-- *Reached*: how many seeds equal each recording as a whole; where none of them does, the first further seed that does.
-  Where there is one file, both recordings were alike. Who is written to was decided while the script was played, so
-  the scripts of two recordings may differ: each is held against runs of its own.
+| column | meaning |
+|---|---|
+| agreed entries | results on which both recordings agree |
+| in every seed | agreed entries that hold in every seed |
+| seeds with all | seeds in which all agreed entries hold, including states, controllers and truncations |
+| reached by seeds | number of seeds that equal the whole recording; if none does, the first further seed that does |
 
-**{found} of {recordings} recordings are reached, {within} of them within {seeds} seeds; {rare} agreed entries are
-rare**, shown by fewer than 1 in 50 of the seeds: two recordings that agree on a rare outcome are luck, two that agree
-on an impossible one would show a wrong rule.
+A schedule with one file had two equal recordings. The targets of writes were decided while the script ran. So the
+scripts of two recordings may differ, and each is compared with simulated runs of its own script.
 
-What can be compared, too, is how much is left to chance: of {results} results, **two recordings agree on {agreed}
-({agreed_share:.0%}), two simulated runs on {by_two:.0f} ({by_two_share:.0%})**. Three races of real Kafka account for
-most of the rest; in simulation they come out about as often as in all recordings together:
+**{found} of {recordings} recordings are reached, {within} of them within {seeds} seeds. {rare} agreed entries are
+rare**, that is, in fewer than 1 in 50 seeds. Two recordings may agree on a rare outcome by chance. If they agreed on an
+impossible one, a rule would be wrong.
+
+The share of chance can be compared as well: of {results} results, **two recordings agree on {agreed}
+({agreed_share:.0%}), two simulated runs on {by_two:.0f} ({by_two_share:.0%})**. Three races of real Kafka cause most of
+the differences. Their outcomes are about as frequent in simulation as in all recordings together:
 
 | race | recorded | rule |
 |---|---|---|
-| a broker outside the cut loses its session, because its session server was inside | 8 of 121 times | 5.2 |
-| a follower leaves the ISR by its leader (same epoch) or by the controller (epoch +1) | 43 to 19 | 1.3, 4.2 |
-| which live broker becomes controller, and which follower is back in the ISR first | either | 4.1, 1.4 |
+| a broker outside the cut loses its session, because its ZooKeeper server was inside | 8 of 121 times | 5.2 |
+| the leader (same epoch) or the controller (epoch +1) removes a follower from the ISR | 43 to 19 | 1.3, 4.2 |
+| which live broker becomes controller, and which follower joins the ISR first | either | 4.1, 1.4 |
 
-`tests/test_random_schedules.py` keeps this table from getting worse.
+`tests/test_random_schedules.py` fails if this table gets worse.
 """
 
 

@@ -16,90 +16,98 @@ _SCOPES = {
     BROKER: ("Brokers and controller", ""),
     TOPIC: (
         "Topics",
-        "As `configs` of `create-topic`, by `faultline topic create --set`; or for every topic that does not say "
-        "otherwise, as `topic.NAME`. A topic's default is its broker's setting.",
+        "In `configs` of `create-topic` and with `faultline topic create --set` under Kafka's name. `topic.NAME` "
+        "applies to every topic without a value of its own. A topic's default is its broker's setting.",
     ),
     PRODUCER: (
         "Producers",
-        "Kafka's name follows after `producer.`; as `settings` of a `produce` by a client it stands alone. Those that "
-        "went with 1.1 are the Scala producer's.",
+        "`producer.` and Kafka's name; in `settings` of a `produce` by a client Kafka's name alone. Settings that 1.1 "
+        "removed are the Scala producer's.",
     ),
     CONSUMER: (
         "Consumers",
-        "Kafka's name follows after `consumer.`; as `settings` of `consume`, `commit` and `committed` it stands alone.",
+        "`consumer.` and Kafka's name; in `settings` of `consume`, `commit` and `committed` Kafka's name alone.",
     ),
     ENSEMBLE: ("The session service", "ZooKeeper's own names, as in `zoo.cfg`."),
 }
 
 _HEAD = f"""# Settings
 
-All {len(SETTINGS)} settings of Kafka {LADDER[0]} to {LADDER[-1]}, of its clients and of ZooKeeper, by their own names.
-Each is one of four things here:
+All {len(SETTINGS)} settings of Kafka {LADDER[0]} to {LADDER[-1]}, of its clients and of ZooKeeper, under their own
+names. faultline treats each in one of four ways:
 
-- **Modelled**: it does what it does in Kafka.
-- **Not modelled**, with a bearing on replication. At a value that could change a run's outcome the verdict names it,
-  and the checks that it could change are *unknown* (exit code 3). A default, or a value that changes nothing, is
-  harmless.
-- **Set here**: the topology says it, or the emulator.
-- **Without bearing** on replication: accepted, and said in one line.
+- **Modelled**: it has the effect that it has in Kafka.
+- **Not modelled**, although it bears on replication. If a value could change a run's outcome, the verdict names the
+  setting, and the checks that it could change are *unknown* (exit code 3). The default, or a value that changes
+  nothing, is harmless.
+- **Set here**: the topology or the emulator sets the value.
+- **Without bearing** on replication: accepted, and listed in one line.
 
-`faultline settings NAME` says which, and `faultline settings FILE` what is made of a file.
+`faultline settings NAME` shows how a setting is treated; `faultline settings FILE` does it for each setting of a file.
 
-## How to give one a value
+## How to set a value
 
 ```
 faultline run az-isolated-leader --set replica.lag.time.max.ms=5000 --set min.insync.replicas=2
 faultline run az-isolated-leader --settings server.properties --settings producer:my.properties
 ```
 
-`run`, `sim`, `up`, `topic create` and `workload start` take `--set` and `--settings` as often as you like. A scenario
-has `settings`, `settings_by_broker`, `settings_by_version` and `settings_files` ([scenarios.md](scenarios.md)); a
-compose file has variables ([compose.md](compose.md)). What comes later in this list counts:
+`run`, `sim`, `up`, `topic create` and `workload start` take `--set` and `--settings` repeatedly. A scenario has
+`settings`, `settings_by_broker`, `settings_by_version` and `settings_files` ([scenarios.md](scenarios.md)). A compose
+file has variables ([compose.md](compose.md)). A later source in this list overrides an earlier one:
 
 1. the version's default
 2. a compose file's variables; a scenario's `settings_files`
 3. a scenario's `settings`, then its `settings_by_version`
-4. files of the command line, the later before the earlier
+4. files of the command line; a later file overrides an earlier one
 5. `--set`
 
-What is for one broker comes before what is for all; only `--set` comes before what a *file* says of one broker.
+A value for one broker overrides a value for all brokers. Only `--set` overrides a value that a *file* has for one
+broker.
 
-What was in force, per node, stands in a run's `settings.json`: not what was asked for, where something else bounds it.
-There and in [verdict.json](verdict.md) is also what is to be said of the rest.
+A run's `settings.json` has the values in force on each node. Where another setting bounds a value, it has the bounded
+one. `settings.json` and [verdict.json](verdict.md) also list the settings that are not modelled.
 
 ### Files
 
-A file is Java's `.properties`: comments behind `#` and `!`, `=`, `:` or a blank between name and value, lines that go
-on behind a backslash, `\\uXXXX`. A name that comes twice counts as its last line says, and is told. UTF-8 or Latin-1.
+A file has the format of Java's `.properties`: comments after `#` and `!`, continuation lines after a backslash,
+`\\uXXXX`. `=`, `:` or a blank separates name and value. If a name occurs twice, its last line counts, with a warning.
+The encoding is UTF-8 or Latin-1.
 
-Whose settings they are is said before the file's name: `broker:`, `topic:`, `producer:`, `consumer:`, `zookeeper:` (a
-zoo.cfg), `broker-0:` for one broker. Else the file's name tells (`server.properties`, `my-producer.properties`), else
-what is in it. `broker.id` says which broker a file is for, unless the kind was said.
+A prefix of the file's name states whose settings they are: `broker:`, `topic:`, `producer:`, `consumer:`, `zookeeper:`
+(a zoo.cfg), or `broker-0:` for one broker. Without a prefix the file's name decides (`server.properties`,
+`my-producer.properties`), else its contents. Without a prefix `broker.id` states the broker that a file is for.
 
-- `listeners`, `zookeeper.connect` and other addresses are the topology's; `broker.rack` is the AZ. Several `log.dirs`
-  are so many folders of a broker's disk, one is the disk.
-- A setting that the version does not have is dropped, with a word; from `--set` it is an error.
-- An unknown name is an error if it resembles a known one, with file, line and that name. Otherwise Kafka would pass it
-  to a plug-in. Topics have no plug-ins.
-- A producer with settings of the Scala one (`metadata.broker.list`, `request.required.acks`) is played by the Java
-  producer with what the other would have had.
-- A value that Kafka's type does not take is an error with file and line, and so is what Kafka refuses to start with
-  ([below](#what-kafka-refuses)).
+- `listeners`, `zookeeper.connect` and other addresses come from the topology; `broker.rack` is the AZ. Several
+  `log.dirs` are folders of one disk of the broker; a single one is the disk.
+- A setting that the version does not have is dropped with a warning; in `--set` it is an error.
+- An unknown name is an error if it resembles a known one. The error has file, line and the known name. Kafka would pass
+  other names to a plug-in. Topics have no plug-ins.
+- Settings of the Scala producer (`metadata.broker.list`, `request.required.acks`) are translated: the Java producer
+  runs with the equivalent values.
+- A value that Kafka's type does not accept is an error with file and line. So is a value with which Kafka does not
+  start ([below](#what-kafka-refuses)).
 
-A default that changed is written with the version it changed in: "10000; 2.5: 30000" is 10000 at first and 30000
-since 2.5. A default that is a name is that setting's value. Passwords are never written down.
+A default that changed has the version of the change: "10000; 2.5: 30000" is 10000 at first and 30000 since 2.5. A
+default that is a name is that setting's value. Passwords are never written down.
 """
 
 _REFUSED = """## What Kafka refuses
 
-These are checked together, in the versions that check them; what breaks one is an error that names file, line and rule.
+The settings of each row are checked together, in the versions whose Kafka checks them. A violation is an error with
+file, line and rule.
 
-Listeners are checked as Kafka does, though the topology says where nodes listen: each has a name of its own and a
-security protocol, those advertised are among those listened on, and brokers have one between them.
+Listeners are checked as Kafka checks them, although the topology decides the addresses:
 
-Clients are checked, too: `enable.idempotence` and `transactional.id` need acks=all, retries, and few requests in
-flight; `delivery.timeout.ms` is at least `linger.ms` and `request.timeout.ms` together; `heartbeat.interval.ms` is
-below `session.timeout.ms`, and before 2.0 that is below `request.timeout.ms`.
+- each listener has a unique name and a security protocol;
+- each advertised listener exists;
+- one of them is for connections between brokers.
+
+The rules for clients:
+
+- `enable.idempotence` and `transactional.id` need acks=all, retries, and few requests in flight.
+- `delivery.timeout.ms` is at least the sum of `linger.ms` and `request.timeout.ms`.
+- `heartbeat.interval.ms` is below `session.timeout.ms`. Before 2.0 `session.timeout.ms` is below `request.timeout.ms`.
 """
 
 

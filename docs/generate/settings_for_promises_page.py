@@ -23,50 +23,54 @@ SHORT = {
     "log.flush.interval.messages": "flushed each",
 }
 """{setting: its short name in tables}"""
-UNTOLD = {
+DEFAULTS = {
     "producer.acks": "1",
     "min.insync.replicas": "1",
     "producer.enable.idempotence": "false",
     "producer.max.in.flight.requests.per.connection": "5",
     "log.flush.interval.messages": "",
 }
-"""Kafka's defaults up to 2.8; `unclean_untold` has that of unclean elections."""
+"""Kafka's defaults up to 2.8; `unclean_default` has that of unclean elections."""
 TITLES = {
     "lost-acknowledged": "No acknowledged record is lost",
-    "duplicate": "None is there twice",
+    "duplicate": "No record is duplicate",
     "reordered": "Order is kept",
-    "read-then-lost": "Nothing is read and then gone",
+    "read-then-lost": "No record that was read is lost",
     "replica-divergence": "Replicas do not differ",
 }
 """{check: heading}; other checks have a row each."""
 
 _HEAD = """# Which settings for which promise
 
-For each promise: which settings kept it, by version, against every single fault that [`faultline advise`](advise.md)
-knows, {faults} of them (a broker, a zone, a disk, a link, a session server, at the moments that matter). Three brokers
-in three zones, a partition with three replicas, a client in each zone that writes and reads. Each cell is a run of each
-of these faults, {seeds}:
+Each table has the settings that kept one promise, by version, under every single fault of
+[`faultline advise`](advise.md). There are {faults} faults: of a broker, an AZ, a disk, a link, a ZooKeeper server, at
+the moments that matter. The cluster has three brokers in three AZs, a partition with three replicas, and a client in
+each AZ that writes and reads. Each cell is a run of each of these faults, {seeds}:
 
-- `3 of 71` runs broke the promise, and by which fault first. A run that could tell nothing is not counted.
-- `held in 71 of 71` is what was seen, and **never a proof**: other seeds, two faults at once
-  (`faultline advise --pairs`) or other loads may break it.
+- `3 of 71`: so many runs broke the promise; the first fault that did follows. Runs with an unknown verdict are not
+  counted.
+- `held in 71 of 71` is an observation, **never a proof**: other seeds, two faults at once (`faultline advise --pairs`)
+  or other loads may break the promise.
+- Blank: this version has no idempotent producers.
 
-Blank: this version has no idempotent producers. With acks 0 and 1 `min.insync.replicas` is not looked at. *Flushed
-each*: `log.flush.interval.messages=1`, which is for power that is lost. What is not named is the version's own:
-producers up to 2.0 send each record once, from 2.1 on again and again for two minutes (`delivery.timeout.ms`).
+With acks 0 and 1 `min.insync.replicas` has no effect. *Flushed each* is `log.flush.interval.messages=1`, which protects
+against power loss. All other settings have the version's defaults. By default producers up to 2.0 send each record
+once; from 2.1 on they retry for two minutes (`delivery.timeout.ms`).
 
-Below each table: the smallest settings of those played that held, the fewest that are not the version's own (without
-acks=0, which tells writers nothing, so that there is little to double or to refuse); what they cost, which is who
-waits for its writes longest and who is refused; and a command that plays a run that breaks the promise, by the last
-settings of the table that do.
+Below each table:
 
-`python -m benchmarks.settings_for_promises` plays all of it again.
+- the smallest settings that held: those with the fewest values other than the version's defaults. acks=0 is left out:
+  its writers receive no response, so there is little to duplicate or to refuse;
+- their cost: the AZ whose writes wait longest, and the AZs whose writes are refused;
+- a command that repeats a run that breaks the promise, with the last settings of the table that do.
+
+`python -m benchmarks.settings_for_promises` repeats all runs.
 """
 
 _WAITS = """## Writes go on
 
-In how many runs the writes of the zones az-0 (the first leader's), az-1 and az-2 waited a second or more, and the
-longest wait of all; behind the stroke, in how many runs each zone's writes were refused.
+Before the stroke: the number of runs in which writes of az-0, az-1 and az-2 waited a second or more, and the longest
+wait. The first leader is in az-0. After the stroke: the number of runs in which each AZ's writes were refused.
 """
 
 
@@ -101,7 +105,7 @@ def _broken(cell: Cell, check: str) -> int:
 
 
 def _settings(profile: dict[str, str]) -> tuple[str, ...]:
-    return tuple(profile.get(name, UNTOLD.get(name, "")) for name in SHORT)
+    return tuple(profile.get(name, DEFAULTS.get(name, "")) for name in SHORT)
 
 
 def _rows(
@@ -125,11 +129,11 @@ def _share(cell: Cell | None, check: str, faults: dict[str, list[str]]) -> str:
 
 def size_of(profile: dict[str, str], version: str) -> int:
     """Number of settings with another value than the version's default."""
-    own = {**UNTOLD, "unclean.leader.election.enable": unclean_untold(version)}
+    own = {**DEFAULTS, "unclean.leader.election.enable": unclean_default(version)}
     return sum(value != own[name] for name, value in profile.items())
 
 
-def unclean_untold(version: str) -> str:
+def unclean_default(version: str) -> str:
     """Kafka's own: true before 0.11."""
     return "true" if version.startswith("0.10") else "false"
 
@@ -157,13 +161,13 @@ def _smallest(check: str, profiles: Profiles, cells: list[Cell], versions: list[
 
 
 def replay(profile: dict[str, str], version: str, fault: str, seed: int) -> str:
-    """The command that plays one run, and tells why."""
+    """The command that repeats one run and prints the reason."""
     words = ["faultline", "advise", "--kafka-version", version, "--fault", fault, "--seeds", str(seed)]
     return shlex.join([*words, *(word for name, value in profile.items() for word in ("--set", f"{name}={value}"))])
 
 
 def _words(profile: dict[str, str], version: str) -> str:
-    own = {**UNTOLD, "unclean.leader.election.enable": unclean_untold(version)}
+    own = {**DEFAULTS, "unclean.leader.election.enable": unclean_default(version)}
     return ", ".join(code(f"{name}={value}") for name, value in profile.items() if value != own[name]) or "Kafka's own"
 
 

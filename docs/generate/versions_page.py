@@ -12,19 +12,19 @@ from protocol.versions import DEFAULT_VERSION, LADDER
 
 _HEAD = """# Versions and gates
 
-The emulator plays these versions of Kafka, and a broker has two of them:
+A broker has two versions of Kafka:
 
-- its *binary* (`--kafka-version`, in scenarios `kafka`): defaults, and the behaviour of its log and its controller;
-- `inter.broker.protocol.version` (IBP): its protocol with other brokers. By default the binary's own, never
-  newer. The record format is the IBP's, or that of `log.message.format.version` if it is older.
+- its *binary* (`--kafka-version`, in scenarios `kafka`) decides defaults, and the behaviour of its log and controller;
+- `inter.broker.protocol.version` (IBP) decides its protocol with other brokers. It is the binary's by default, and
+  never newer. The record format is the IBP's, or that of `log.message.format.version` if it is older.
 
-Ladder: {ladder}. A patch release counts as its line (`2.6.3` is 2.6), `2.0` alone means 2.0.1. The default
-is {default}. Each version is played as its last patch release. 2.0.0 and 2.0.1 differ; no gate changes between
-2.2.0 and 2.2.2.
+The *ladder* has the emulated versions: {ladder}. A patch release counts as its line (`2.6.3` is 2.6); `2.0` means
+2.0.1. The default is {default}. Each version is played as its last patch release. 2.0.0 and 2.0.1 differ; no gate
+changes between 2.2.0 and 2.2.2.
 
 No code compares versions. It tests a *gate*, such as `gates.truncates_on_fetch`. The table `Gates` of protocol/gates.py
-has the versions of each ([add a gate](how-to-add-a-gate.md)). In the first table of a section, a value holds to the
-right until another one stands there. A boundary between 0.8.2 and 0.10.2 takes effect at 0.10.2.
+has the versions of each ([add a gate](how-to-add-a-gate.md)). In the first table of a section, a value holds from its
+column on, until the next value to the right. A boundary between 0.8.2 and 0.10.2 takes effect at 0.10.2.
 """
 
 _VERSIONS = {"binary": "binary", "protocol": "IBP", "format": "record format"}
