@@ -156,7 +156,7 @@ def main(number: int = RUNS) -> list[Figure]:
         verdict: min((of[verdict], check) for check, of in verdicts.items()) for verdict in ("violated", "held")
     }  # fmt: skip
     figures = [
-        Figure(line=f"runs of which audit and oracle say something else, of {compared:,}", value=len(differ),
+        Figure(line=f"runs on which audit and oracle disagree, of {compared:,}", value=len(differ),
                unit="runs", target=0, bound=f"{of_mutants} of them with a mutant"),
         *(
             Figure(line=f"runs in which the rarest check was {verdict}", value=least, unit="runs", target=ENOUGH,

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 SIZES = {1_000_000: 7.0, 3_000_000: 13.0}
 """{events: target in seconds}"""
 SMALL_EVENTS = 5_000
-BOUND = "each of some hundred jobs costs about a tenth of a second, whatever the number of events (docs/audit-cost.md)"
+BOUND = "each of about a hundred jobs costs a tenth of a second, for any number of events (docs/audit-cost.md)"
 
 
 def warm_up(spark: SparkSession, scratch: Path) -> None:
@@ -65,7 +65,7 @@ def timed(spark: SparkSession, run: Path, scratch: Path) -> tuple[float, Verdict
 
 
 def first_audit(folder: Path, run: Path) -> Audited:
-    """The first big audit in its virtual machine, beyond Spark's start and its warm-up."""
+    """The first big audit in its virtual machine, without Spark's start and its warm-up."""
     tuning = tuning_for(read_directory(run).size_bytes)
     with start_gateway(find_java(os.environ), folder / f"spark-{run.name}", tuning=tuning) as gateway:
         spark, jvm = spark_session(gateway), psutil.Process(gateway.process.pid)
@@ -95,12 +95,12 @@ def main() -> list[Figure]:
             small_s = [timed(spark, folder / "small", folder / "scratch")[0] for _ in range(3)]
     figures = [
         *(
-            Figure(line=f"audit of {events:,} events, all checks, beyond Spark's start", value=audited.took_s, unit="s",
-                   target=SIZES[events], bound=BOUND)
+            Figure(line=f"audit of {events:,} events, all checks, without Spark's start", value=audited.took_s,
+                   unit="s", target=SIZES[events], bound=BOUND)
             for events, audited in first.items()
         ),
         Figure(line="an ordinary run, from a warm session to its verdict", value=statistics.median(small_s), unit="s",
-               target=2.0, bound="a dozen Spark plans are made and run, whatever the number of events"),
+               target=2.0, bound="a dozen Spark plans are made and run, for any number of events"),
     ]  # fmt: skip
     more: dict[str, object] = {
         "jvm_cpu_s": {str(events): audited.cpu_s for events, audited in first.items()}, "small_s": small_s,

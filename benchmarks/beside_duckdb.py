@@ -141,7 +141,7 @@ def main(events: int = EVENTS) -> list[Figure]:
     assert not differ, f"violations by (Spark, DuckDB): {differ}"
     figures = [
         Figure(
-            line=f"audit of {events:,} events by Spark, in the time that DuckDB takes for its tables and checks",
+            line=f"audit of {events:,} events by Spark, relative to DuckDB's tables and checks",
             value=first.took_s / duckdb_s, unit="x", target=4.0, bound=BOUND,
         ),
     ]  # fmt: skip

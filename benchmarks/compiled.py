@@ -175,7 +175,7 @@ def compare(seeds: int, turns: int) -> list[Figure]:
             target=14, bound=f"{python[3]:.1f} from the sources; half as long on two cores that are idle",
         ),
         Figure(
-            line="compiling, once for each change of the machines", value=manifest.seconds, unit="s", target=240,
+            line="compilation, once per change of the machines", value=manifest.seconds, unit="s", target=240,
             bound=f"{len(manifest.modules)} modules; the C compiler",
         ),
     ]  # fmt: skip

@@ -44,7 +44,7 @@ QUEUED_MAX = 200_000
 JAVA_BATCH_BYTES = 16_384
 """A Java producer's default: some fifteen of the records."""
 JAVA_IN_FLIGHT = 5
-BOUND = "three brokers and the client on two cores: each record is checked, written three times and told as an event"
+BOUND = "three brokers and the client on two cores: each record is checked, written three times and is an event"
 
 
 class Delivered:
@@ -178,8 +178,8 @@ def main(records: int = RECORDS) -> list[Figure]:
     figures += [
         Figure(line="single records, the median", value=statistics.median(took_ms), unit="ms", target=2, stretch=1,
                bound=BOUND),
-        Figure(line=f"what a broker grows by while {DEAF} clients ask and never read, and one produces without end",
-               value=grew_mib, unit="MiB", target=64, bound="what answers wait in memory, one for each connection"),
+        Figure(line=f"growth of a broker while {DEAF} clients send requests and never read, and one produces",
+               value=grew_mib, unit="MiB", target=64, bound="responses wait in memory, one for each connection"),
     ]  # fmt: skip
     more |= {"single_p99_ms": took_ms[int(0.99 * SINGLE)], "beside_the_deaf_mb_s": megabytes / 4 / took_s}
     if records == RECORDS:

@@ -116,7 +116,7 @@ def main() -> list[Figure]:
                bound=f"{statistics.median(ready):.2f} s of it is the start of nine processes; then 300 logs are made"),
         Figure(line="the cut of an AZ with these partitions, simulated and judged",
                value=statistics.median(simulated[1:]), unit="s", target=2.0,
-               bound="8,000 inputs; many are about 50 partitions"),
+               bound="8,000 inputs; many concern 50 partitions"),
     ]  # fmt: skip
     write("many_partitions", figures, {"runs": RUNS, "ready_s": ready, "led_s": led, "seeds": SEEDS})
     return figures

@@ -72,7 +72,7 @@ def main() -> list[Figure]:
         ),
         Figure(line="a million events judged by the oracle", value=sum(large.values()), unit="s", target=60),
         Figure(
-            line="ten times the events: the oracle's steepest rule takes so many times as long",
+            line="ten times the events: growth of the time of the oracle's steepest check",
             value=growth[steepest], unit="x", target=20, bound=steepest,
         ),
     ]  # fmt: skip

@@ -129,8 +129,8 @@ def main() -> list[Figure]:
     figures = [
         Figure(line="acks=all, three replicas, single records", value=rate, unit="records/s", target=500, stretch=1000,
                higher_is_better=True, bound=bound),
-        Figure(line="their median time", value=statistics.median(single.latencies_ms), unit="ms", target=5, stretch=2,
-               bound=bound),
+        Figure(line="median latency of these", value=statistics.median(single.latencies_ms), unit="ms", target=5,
+               stretch=2, bound=bound),
         Figure(line="acks=all, three replicas, batched", value=megabytes, unit="MB/s", target=20, stretch=40,
                higher_is_better=True, bound=bound),
     ]  # fmt: skip

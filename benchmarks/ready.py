@@ -90,7 +90,7 @@ def main() -> list[Figure]:
     """Medians of RUNS, with Kafka's door closed and open."""
     figures: list[Figure] = []
     more: dict[str, object] = {"runs": RUNS}
-    for kafka, named in ((False, ""), (True, ", Kafka's door open")):
+    for kafka, named in ((False, ""), (True, ", with Kafka listeners")):
         seconds, sizes = [], []
         for _ in range(RUNS):
             with tempfile.TemporaryDirectory(prefix="faultline-") as directory:
@@ -98,9 +98,9 @@ def main() -> list[Figure]:
             seconds.append(ready_s)
             sizes.append(pss_mib)
         figures += [
-            Figure(line=f"three brokers and three session servers ready{named}", value=statistics.median(seconds),
-                   unit="s", target=0.5, bound="most of it is starting the process that the others are forked from"),
-            Figure(line=f"their memory together{named} (PSS, the process they are forked from included)",
+            Figure(line=f"three brokers and three ZooKeeper servers ready{named}", value=statistics.median(seconds),
+                   unit="s", target=0.5, bound="mostly the start of the process from which the others are forked"),
+            Figure(line=f"memory of these{named} (PSS, with the process from which they are forked)",
                    value=statistics.median(sizes), unit="MiB", target=120),
         ]  # fmt: skip
         more |= {f"seconds{named}": seconds, f"pss_mib{named}": sizes}

@@ -183,14 +183,14 @@ def main(arguments: list[str]) -> int:
         round(came["rss_mib_at_the_end"].get(name, 0.0) - mib, 1) for name, mib in came["rss_mib_after_a_fifth"].items()
     )
     figures = [
-        Figure(line="frames and lines said, none of them an end", value=sum(sent.values())
+        Figure(line="frames and lines sent, without an end of a process", value=sum(sent.values())
                + sum(came["said_over_sockets"].values()), unit="", target=options.messages, higher_is_better=True),
-        Figure(line="of them over sockets, to real nodes and a real control server",
+        Figure(line="of these, over sockets to real nodes and a real control server",
                value=sum(came["said_over_sockets"].values()), unit="", target=sockets, higher_is_better=True),
         Figure(line="nodes and supervisors that ended", value=came["processes_ended"], unit="", target=0),
-        Figure(line="what else went wrong", value=len(problems), unit="", target=0),
-        Figure(line="memory that a process grew by, at most", value=grown, unit="MiB", target=64),
-        Figure(line="a record written and read beside it, at the slowest", value=came["beside_slowest_s"], unit="s",
+        Figure(line="other failures", value=len(problems), unit="", target=0),
+        Figure(line="largest growth of a process's memory", value=grown, unit="MiB", target=64),
+        Figure(line="slowest write and read of a record during the attack", value=came["beside_slowest_s"], unit="s",
                target=ANSWER_S),
         Figure(line="events of the attacked cluster", value=events_mib, unit="MiB", target=100),
     ]  # fmt: skip

@@ -174,11 +174,11 @@ def figures_of(sent: dict[str, Any], came: dict[str, Any], frames: int, sockets:
     over, warm, last = sum(came["said"].values()), came["rss_mib_after_a_fifth"], came["rss_mib_at_the_end"]
     grown = max(last.get(name, 0.0) - mib for name, mib in warm.items())
     return [
-        Figure(line="Kafka frames said, none of them an end", value=sent["said"] + over, unit="", target=frames,
+        Figure(line="Kafka frames sent, without an end of a process", value=sent["said"] + over, unit="", target=frames,
                higher_is_better=True, bound=f"{sent['frames_per_cpu_second']:,} a second of a processor"),
-        Figure(line="of them over sockets, to the doors of a real cluster", value=over, unit="", target=sockets,
-               higher_is_better=True),
-        Figure(line="of them well-formed: the machine would be asked", value=sent["became"]["asked the machine"],
+        Figure(line="of these, over sockets to the Kafka listeners of a real cluster", value=over, unit="",
+               target=sockets, higher_is_better=True),
+        Figure(line="of these, well-formed: they reach the machine", value=sent["became"]["asked the machine"],
                unit="", target=frames / 10, higher_is_better=True),
         Figure(line="of them of 1 KiB up to 32 MiB", value=sent["large"], unit="", target=frames / 1_000,
                higher_is_better=True),
@@ -186,12 +186,12 @@ def figures_of(sent: dict[str, Any], came: dict[str, Any], frames: int, sockets:
         Figure(line="nodes and supervisors that ended", value=came["processes_ended"], unit="", target=0),
         Figure(line="heartbeats missed: sessions expired, further controllers and leaders",
                value=sum(came["missed_heartbeats"].values()), unit="", target=0),
-        Figure(line="what else went wrong", value=len(came["problems"]), unit="", target=0),
-        Figure(line="memory that the door in this process grew by", value=sent["grown_mib"], unit="MiB",
+        Figure(line="other failures", value=len(came["problems"]), unit="", target=0),
+        Figure(line="growth of memory, Kafka listener in this process", value=sent["grown_mib"], unit="MiB",
                target=GROWN_MIB_MAX),
-        Figure(line="memory that a process of the cluster grew by, at most", value=round(grown, 1), unit="MiB",
-               target=GROWN_MIB_MAX, bound="topics and groups that were asked for are there"),
-        Figure(line="a record written and read beside it, at the slowest", value=came["beside_slowest_s"], unit="s",
+        Figure(line="largest growth of a cluster process's memory", value=round(grown, 1), unit="MiB",
+               target=GROWN_MIB_MAX, bound="topics and groups that requests create stay"),
+        Figure(line="slowest write and read of a record during the attack", value=came["beside_slowest_s"], unit="s",
                target=ANSWER_S),
         Figure(line="events of the attacked cluster", value=came["events_mib"], unit="MiB", target=100),
     ]  # fmt: skip

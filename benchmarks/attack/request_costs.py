@@ -163,7 +163,7 @@ def main(arguments: list[str]) -> int:
         Figure(line="requests at the bounds", value=len(found), unit="", target=1_000, higher_is_better=True),
         Figure(line="the slowest", value=round(slowest.cost.total_s, 3), unit="s", target=SLOWEST_S,
                bound=slowest.name),
-        Figure(line="the dearest, for each MiB begun", value=round(dearest.per_mib_ms, 1), unit="ms",
+        Figure(line="highest cost per MiB begun", value=round(dearest.per_mib_ms, 1), unit="ms",
                target=PER_MIB_MS, bound=dearest.name),
         Figure(line="the slowest, with the events of its operations",
                value=round(slowest_with_events.cost.total_s + slowest_with_events.cost.telling_s, 3), unit="s",

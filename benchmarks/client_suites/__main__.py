@@ -30,7 +30,7 @@ def figures_of(played: list[Played]) -> list[Figure]:
     passed, explained = sum(one.passed for one in played), sum(len(one.failed) - len(one.unexplained) for one in played)
     run = passed + sum(len(one.failed) for one in played)
     return [
-        Figure(line=f"of {run} tests of the clients' own suites passed, where {explained} ask for what is not built",
+        Figure(line=f"of {run} tests of the clients' own suites passed; {explained} need missing features",
                value=passed, unit="", target=run - explained, higher_is_better=True),
         Figure(line="failed without a known cause", value=run - passed - explained, unit="", target=0),
     ]  # fmt: skip
