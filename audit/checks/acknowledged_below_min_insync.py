@@ -1,11 +1,11 @@
 """Acknowledged below min.insync.replicas: a leader with a small ISR acknowledged acks=all.
 
-With acks=all a leader refuses a record while its ISR is smaller than `min.insync.replicas`: before it appends it, and
-again when the high watermark has passed it (semantics 1.8). A row is an acknowledged record that this leader's high
-watermark passed, and whose client got its response, all within one period in which the leader itself had too few
-replicas in its ISR. The leader's view is in its role, in its requests for larger ISRs, and in ISR changes that
-succeeded. The responding broker is the receiver of the client's last request. A setting that changes during the run
-counts with its least value.
+With acks=all a leader refuses a record while its ISR is smaller than `min.insync.replicas`. It checks this before it
+appends the record, and again when the high watermark has passed it (semantics 1.8). A row is an acknowledged record.
+One period covers two events: the leader's high watermark passes the record, and the client receives the response.
+During that whole period the leader itself has too few replicas in its ISR. The leader's view is in its role, in its
+requests for larger ISRs, and in ISR changes that succeeded. The responding broker is the receiver of the client's last
+request. The least value of a setting that changes during the run counts.
 """
 
 from audit.checks.check import Check

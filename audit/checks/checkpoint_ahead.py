@@ -1,9 +1,9 @@
 """Checkpoint ahead of the log: a checkpointed high watermark lies above the log's end.
 
 A broker writes each replica's high watermark to its disk (replication-offset-checkpoint), never above the log's end. If
-it is above the end after a start, committed records are gone from this disk: they were truncated, or lost with the
-power, because a log is not synced before its checkpoint (semantics 3). Kafka takes the log's end instead and goes on. A
-row is a replica in that state at one start.
+it is above the end after a start, this disk has lost committed records. They were truncated, or lost by a power loss,
+because a log is not synced before its checkpoint (semantics 3). Kafka takes the log's end instead and continues. A row
+is a replica in that state at one start.
 """
 
 from audit.checks.check import Check

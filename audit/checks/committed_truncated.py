@@ -1,14 +1,18 @@
 """Committed, truncated: a replica truncates records that it knew to be committed.
 
 All records below a high watermark were on every in-sync replica, and consumers may have read them. A replica breaks a
-promise that truncates its log below a high watermark of its own, in this incarnation of its process or a former one. If
-it leads next, or was one of too few holders, the records are lost (KIP-101; TLA+ of Kafka's replication, WeakIsr and
-StrongIsr: every in-sync replica has all records below the high watermark). Records that a disk lost, and logs created
-anew, count as held no more: a power loss is no truncation. A log that is deleted to begin at its leader's log start is
-none either. A high watermark does not count that came with the truncation: up to 2.8 a follower takes over its leader's
-from the very response that makes it truncate. One that came with an input before counts, also at the same time; one
-that came after the truncation, or was left by it, counts for the next. A row is one truncation. Kafka truncates so
-before 0.11, whose followers truncate to the checkpointed high watermark, and after an unclean election.
+promise if it truncates its log below a high watermark that it has had in any incarnation of its process. If it leads
+next, or too few other replicas have the records, they are lost. (KIP-101; TLA+ of Kafka's replication, WeakIsr and
+StrongIsr: every in-sync replica has all records below the high watermark.)
+
+- A power loss or a lost disk is no truncation. Nor is the deletion of a log that begins anew at its leader's log start.
+- A high watermark that came with the truncation does not count. Up to 2.8 a follower adopts its leader's high watermark
+  from the same response that causes the truncation.
+- A high watermark of an earlier input counts, even at the same time. One that the replica has after the truncation
+  counts for the next one.
+
+A row is one truncation. Kafka truncates so after an unclean election. It also does before 0.11, where followers
+truncate to the checkpointed high watermark.
 """
 
 from audit.checks.check import Check

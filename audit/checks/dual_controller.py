@@ -1,12 +1,12 @@
 """Dual controller: a superseded controller writes a state, or two share one epoch.
 
 A controller begins by committing its controller epoch in ZooKeeper. From that transaction on no controller of an older
-epoch may decide: since 2.1 ZooKeeper refuses a controller's write unless the epoch is still its own (KAFKA-6082).
-Transactions have an order independent of clocks, so the check compares zxids. Was a state with a new leader epoch, or a
-partition's first, written under a controller epoch when a later one was committed? (A leader's own change of its ISR
-keeps the leader epoch, and the controller epoch of the leader's election.) A row is one such controller epoch, with the
-count of its states. A controller that does not know yet that it has been replaced, and does nothing, breaks no promise:
-the measure `dual_controller_ms` has that time.
+epoch may decide. Since 2.1 ZooKeeper refuses a controller's write unless the epoch is still its own (KAFKA-6082). The
+order of transactions does not depend on clocks, so the check compares zxids. It takes the states with a new leader
+epoch, and each partition's first. None may be written under a controller epoch after a later one was committed. A
+leader's own change of its ISR does not count: it keeps the leader epoch, and the controller epoch of its election. A
+row is one such controller epoch, with the count of its states. A replaced controller that decides nothing breaks no
+promise; the measure `dual_controller_ms` has that time.
 
 Two brokers with one controller epoch are a violation at any time: brokers could not distinguish their orders.
 """

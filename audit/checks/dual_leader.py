@@ -1,10 +1,10 @@
 """Dual leader: a leader appends records although the partition has a newer leader elsewhere.
 
-The check compares every leader's term of one leader epoch with those of later epochs on other brokers. Where they
-overlap, the older leader is stale: what it appends meanwhile, and acknowledges with acks=1, will be truncated when it
-learns of its successor. A row is one such window, with both brokers and epochs, the count of batches that the stale one
-appended in it, and the count of their acknowledged records. A window without appends is none. A replaced leader leads
-on for the milliseconds until it learns of the election, and Kafka has no way to avoid that.
+The check compares every leader's term of one leader epoch with those of later epochs on other brokers. If they overlap,
+the older leader is stale. It truncates the records that it appends meanwhile, and acknowledges with acks=1, when it
+learns of its successor. A row is one such overlap with appends. It has both brokers and epochs, the count of batches
+that the stale leader appended, and the count of their acknowledged records. An overlap without appends does not count:
+a replaced leader leads on for the milliseconds until it learns of the election, which Kafka cannot avoid.
 """
 
 from audit.checks.check import Check

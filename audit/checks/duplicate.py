@@ -1,13 +1,12 @@
 """Duplicate: one produced batch that the log has more often than it was produced.
 
-Retries send the same bytes, so every copy of a batch has one digest, and results from an attempt. In the final leader's
-log the records with a digest must not be more than those of the operations that sent it or ended with it, and did not
-fail for certain. (Two operations may have equal bytes; one with two end events is one.) An operation without an end,
-because its client was killed or the run was over, counts by its attempts: it accounts for one copy, and not for the
-second that its retry left. A batch that a producer renumbers before it retries (KIP-360) has another digest, and is not
-recognised. Without idempotence Kafka allows duplicates whenever a response was lost; with it, never (KIP-98):
-`idempotent` is in every row, beside the counts of copies and attempts. Coordinators' own batches in
-`__consumer_offsets` have no producer: an offset that is committed twice is there twice.
+A retry sends the same bytes, so every copy of a batch has the same digest. For each digest, the final leader's log must
+not have more records than the operations produced. Those operations count that sent the digest, or ended with it, and
+did not certainly fail. Two operations may have equal bytes. An operation without an end, because its client was killed
+or the run was over, counts as one copy, however many attempts it made. A batch that a producer renumbers before it
+retries (KIP-360) has another digest; the check does not recognise it. Without idempotence Kafka allows duplicates if a
+response is lost, with it never (KIP-98). A row has `idempotent` and the counts of copies and attempts. A coordinator's
+batches in `__consumer_offsets` have no producer, so repeated commits are not duplicates.
 """
 
 from audit.checks.check import Check

@@ -1,15 +1,15 @@
 """Epoch cache: a replica's leader epochs are not those of the batches in its log.
 
-By its cache (the file leader-epoch-checkpoint) a replica answers where an epoch ends, and followers truncate by that
-response: a wrong entry is a wrong truncation (KIP-101, KIP-279; semantics 2.1, 3).
+A leader's response about the end of an epoch comes from its cache (the file leader-epoch-checkpoint). Followers
+truncate by that response, so a wrong entry causes a wrong truncation (KIP-101, KIP-279; semantics 2.1, 3).
 
-- A truncation of the log truncates the cache: no entry begins at or above the log's end, after a truncation and when a
-  log is found on disk.
+- A truncation of the log truncates the cache: no entry begins at or above the log's end. The same holds for a log that
+  a starting broker loads.
 - At the end each epoch of the log's batches is in the cache, and begins at the first of them.
 
-A row is an entry that outlived a truncation in one incarnation of a broker, or an epoch of a log that its cache lacks
-or has elsewhere. Where records were deleted, epochs begin at the log's new start. Batches of formats without an epoch
-are ignored; of a cache, its newest 32 entries count.
+A row is an entry that a truncation left in the cache. It may also be an epoch of a log that its cache lacks or has at
+another offset. After a deletion of records, epochs begin at the log's new start. Batches of formats without an epoch
+are ignored. The newest 32 entries of a cache count.
 """
 
 from audit.checks.check import Check

@@ -1,10 +1,10 @@
-"""Fenced leader's change: an ISR change was done for a leader that had been succeeded.
+"""Fenced leader's change: an ISR change of a superseded leader succeeded.
 
-A leader changes its ISR on top of the state that it knows: by the version of the znode, or through the controller,
-which knows the leader epoch (KIP-497). Once a later leader epoch is committed, every request of an older leader is
-refused (semantics 1.6; TLA+ of Kafka's replication: only the true leader updates the ISR, QuorumUpdateLeaderAndIsr). If
-it succeeds, the ISR is that of a leader without followers, and high watermarks move by it. A row is a successful change
-whose version of the state is behind one with a later leader epoch.
+A leader's ISR change names the state that the leader knows: the version of the znode. In a request to the controller it
+names the leader epoch (KIP-497). After a later leader epoch is committed, every change of an older leader is refused
+(semantics 1.6). In TLA+ of Kafka's replication only the true leader updates the ISR (QuorumUpdateLeaderAndIsr). If such
+a change succeeds, the ISR is that of a leader without followers, and it moves high watermarks. A row is a successful
+change whose version of the state is behind one with a later leader epoch.
 """
 
 from audit.checks.check import Check

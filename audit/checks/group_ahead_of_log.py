@@ -1,11 +1,11 @@
 """Ahead of the log: a group's committed offset lies beyond the end of the log.
 
-The offset that a group commits is that of the next record, so it is at most the log's end. When the log of the final
-leader ends below the group's last commit (of the acknowledged ones, the one that ended last), the records that were
-read are gone: the group's next consumer is out of range, or silently skips as many new records. A row is a group and a
-partition. Offsets of the old consumer, in ZooKeeper, count likewise, each store by itself: a later commit of a group of
-the same name in the other store does not help this one's consumer. Partitions of deleted topics are ignored. A Kafka
-client may commit any offset: one beyond everything that was ever appended is its own, and shows no loss.
+A group commits the offset of its next record, so it is at most the log's end. The last commit is the acknowledged one
+that ended last. If the final leader's log ends below it, records that the group read are lost. The group's next
+consumer is then out of range, or silently skips as many new records. A row is a group and a partition. Offsets of the
+old consumer, in ZooKeeper, are a store of their own. The check judges each store separately, because a consumer reads
+only one of them. Partitions of deleted topics are ignored. A Kafka client may commit any offset. One beyond every
+appended record shows no loss.
 """
 
 from audit.checks.check import Check

@@ -1,8 +1,8 @@
-"""High watermark above the log's end: a replica takes missing records for committed.
+"""High watermark above the log's end: a replica treats missing records as committed.
 
-Committed records are in every in-sync replica's log, the leader's among them, and a follower's high watermark is at
-most its log's end (semantics 1.5). In one incarnation of a broker the highest high watermark of a replica must not be
-above the highest end that its log had in that incarnation. A row is such a replica and incarnation.
+Committed records are in the log of every in-sync replica, including the leader. A follower's high watermark is at most
+its log's end (semantics 1.5). The check takes the maxima of one incarnation of a broker: a replica's highest high
+watermark must not be above its log's highest end. A row is such a replica and incarnation.
 """
 
 from audit.checks.check import Check

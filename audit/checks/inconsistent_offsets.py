@@ -1,10 +1,10 @@
 """Inconsistent: one offset was read with two different batches.
 
-Every reader of an offset, from any broker at any time, gets the batch at that offset: a batch that begins within
-another one that was read contradicts it. All readers and the whole run count together. That an offset's record was
-truncated and another written in its place is no excuse, because a consumer has read the first. (A reset informs one
-reader, and no other.) Equal bytes are equal, whatever the leader epoch. A row is a batch that begins within another
-that was read. (Jepsen's Kafka workload: inconsistent offsets.)
+Every reader of an offset, from any broker at any time, receives the same batch. The check compares the reads of all
+consumers in the whole run. A violation remains one if the first record was truncated and another one written in its
+place, because a consumer has read the first. (A reset informs one consumer only.) Batches with equal bytes are equal,
+also in different leader epochs. A row is a batch that begins within another batch that was read. (Jepsen's Kafka
+workload: inconsistent offsets.)
 """
 
 from audit.checks.check import Check

@@ -1,8 +1,8 @@
 """Log matching: one offset of one leader epoch held two different batches.
 
-An epoch has one leader, and a leader never writes an offset twice. Wherever a batch of that epoch begins at that
-offset, on any replica at any time, also if it was truncated since, its bytes are the same (KIP-101; the log matching
-property of replicated logs). Batches of formats without an epoch are ignored.
+An epoch has one leader, and a leader never writes an offset twice. So all batches of one epoch at one offset have the
+same bytes, on every replica, at any time, even if they were truncated later. (KIP-101; the log matching property of
+replicated logs.) Batches of formats without an epoch are ignored.
 """
 
 from audit.checks.check import Check

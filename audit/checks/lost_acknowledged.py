@@ -1,21 +1,21 @@
 """Lost: an acknowledged record that the partition's final leader does not have.
 
-A produce that ended `ok` has a promised place: (topic, partition, offset) and the batch's digest. The record is lost
-when the log of the final leader (of the last leader epoch with a leader), after every truncation and power loss, holds
-no batch with that digest at that offset. acks=0 promises no offset: any place will do. A record that only a stale
-leader still holds is lost too: no consumer can read it. Records deleted on request, with their topic or by
-DeleteRecords, are not lost: of those, the ones below the offset that the leader had when it got the request.
+A produce that ended `ok` promises a place: (topic, partition, offset) and the batch's digest. The final leader is that
+of the last leader epoch with a leader. The record is lost if the final leader's log has no batch with that digest at
+that offset at the end. acks=0 promises no offset: any offset counts. A record that only a stale leader still has is
+lost, because no consumer can read it. Records deleted on request, with their topic or by DeleteRecords, are not lost.
+DeleteRecords deletes those below the offset that the leader had when it received the request.
 
-Every row has the setting of Kafka that allows the loss (`allowed`), or a promise is broken (`allowed` ""), and the
-verdict counts by `acks` and by `allowed`. A loss is a violation either way.
+`allowed` of a row is the setting of Kafka that allows the loss; it is empty if the loss breaks a promise. The verdict
+counts by `acks` and by `allowed`. A loss is a violation either way.
 
-- `duplicate sequence`: the producer sent the record under a sequence number that it had used for another one, and got
-  the offset of that one, as Kafka responds to every retry (KIP-98; semantics 11.1). No replica ever had the record; it
-  is the client's own loss, whatever its acks.
+- `duplicate sequence`: the producer reused the sequence number of another record, and received that record's offset, as
+  every retry does (KIP-98; semantics 11.1). No replica ever had the record. The loss is the client's own, with any
+  acks.
 - `acks<=1`: the leader alone acknowledged it.
 - `unclean.leader.election`: after the record's leader epoch a replica outside the ISR was elected (semantics 4.4),
-  without the record when it began to lead. A replica that has it does not lose it by its election. Batches of before
-  0.11 have no epoch: there such an election allows also the loss of later records.
+  without the record when it became leader. An elected replica that has the record does not lose it. Batches before 0.11
+  have no epoch; there such an election also allows the loss of later records.
 - `not flushed`: a replica that had the record came back without it, from a power loss or with another disk. Kafka
   acknowledges before it flushes (`log.flush.interval.messages`), so all in-sync replicas may lose records that only
   memory holds.

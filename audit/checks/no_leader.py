@@ -1,10 +1,10 @@
 """No leader: a partition stays without a leader although all nodes are alive and connected.
 
-Once all faults are healed and all processes live, one of the in-sync replicas can lead, and the controller elects it as
-soon as it learns of it. That is at the latest when a lost session of a controller, or of a broker, has expired and the
-node has come back. The bound is twice `zookeeper.session.timeout.ms`, the longest of any broker, counted from the last
-heal, start, or first traffic since (liveness; semantics 4.2). A row is a state without a leader that lasted longer.
-Judged only in runs with a long enough quiescent period (`audit.settled_tables`), otherwise skipped.
+After all faults are healed and all processes are alive, an in-sync replica can lead. The controller elects it as soon
+as it learns of that. The latest moment is when a lost session of a controller or broker has expired and the node is
+back. The bound is twice `zookeeper.session.timeout.ms`, the longest of any broker, counted from the last heal, start,
+or first traffic since (liveness; semantics 4.2). A row is a state without a leader that lasted longer. Judged only in
+runs with a long enough quiescent period (`audit.settled_tables`), otherwise skipped.
 """
 
 from audit.checks.check import Check

@@ -1,10 +1,10 @@
-"""Out of range: a consumer's position is not in the log any more, through no act of its own.
+"""Out of range: a consumer's position has disappeared from the log.
 
 A consumer gets to its position by its reads, by its group's committed offset, or by a request for the log's beginning
 or end. All of these existed once. A leader that then has no such offset (OFFSET_OUT_OF_RANGE), or another history below
-it (KIP-320), has lost it. The consumer goes on by `auto.offset.reset`, which reads records again or skips them (Kafka's
-documentation of that setting), or stops. A row is a position that was left so. A position that the client chose itself,
-before any read, does not count, nor does one below which records were deleted on request.
+it (KIP-320), has lost it. The consumer then stops, or continues by `auto.offset.reset`, which reads records again or
+skips them (Kafka's documentation of that setting). A row is such a position. A position that the client chose itself
+before any read does not count, nor does one below which records were deleted on request.
 """
 
 from audit.checks.check import Check

@@ -1,8 +1,8 @@
 """Partition state: the committed states of a partition contradict one another.
 
-A partition's state is written by the controller and, where ISRs are written directly, by the leader: each only on top
-of the state that it knows (by its version), so that a superseded writer changes nothing (semantics 1.6, 4.3). Along the
-committed states of a partition, in the order of their transactions, since it was created:
+The controller writes a partition's state. In versions without AlterIsr the leader writes it as well. Each write names
+the version of the state that the writer knows, so that a superseded writer changes nothing (semantics 1.6, 4.3). The
+rules for the committed states of a partition since its creation, in the order of their transactions:
 
 - the leader epoch never goes back;
 - the controller epoch never goes back;

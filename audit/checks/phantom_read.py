@@ -1,8 +1,8 @@
 """Phantom: a batch that a consumer read and that no replica ever had.
 
-Every batch that was read was appended somewhere, with that digest, at its offset, also if it was truncated since. A row
-is a batch, whichever consumer read it. The incarnations of a topic count as one here, because a reader may be late
-during a deletion.
+A replica appended every batch that was read, with that digest at its offset, even if it was truncated later. A row is a
+batch, for all its readers together. The incarnations of a topic count as one here, because a reader may be late during
+a deletion.
 """
 
 from audit.checks.check import Check

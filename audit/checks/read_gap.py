@@ -1,10 +1,10 @@
 """Gap: the batches that one operation read are not one unbroken piece of the log.
 
-The batches that one broker returns to a consumer's operation in one leader epoch skip no record, repeat none, and have
-none before an earlier one; nothing is compacted or deleted behind the reader here. Where the broker or the epoch
-changes, non-monotonic-read and skipped-read judge. Where the consumer has left its position in between
-(`position_left`), no check does. A row is a batch that does not begin right behind the one before it. (Jepsen's Kafka
-workload: skipped and nonmonotonic polls, within one poll.)
+The batches that one broker returns to a consumer's operation in one leader epoch are consecutive: none is skipped,
+repeated or out of order. (The emulator compacts no log.) If the broker or the epoch changes, non-monotonic-read and
+skipped-read judge. If the consumer left its position in between (`position_left`), no check judges. A row is a batch
+that does not begin right after the one before it. (Jepsen's Kafka workload: skipped and nonmonotonic polls, within one
+poll.)
 """
 
 from audit.checks.check import Check

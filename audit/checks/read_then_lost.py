@@ -1,10 +1,10 @@
 """Read, then lost: a batch that a consumer read and that the final leader does not have.
 
 Consumers read committed records only, so that no application acts on a record that is lost later. A batch that was read
-must be in the log of the final leader, with the same digest at its offset (a read may begin in the middle of a batch).
-Otherwise the partition's leader was elected uncleanly, or disks lost data. A row is a batch, whichever consumer read it
-and however often. Records deleted on request, with their topic or by DeleteRecords, are not lost. (Jepsen's Kafka
-workload: lost writes, of which a read is the proof.)
+must be in the log of the final leader, with the same digest at its offset. A read may begin in the middle of a batch.
+Otherwise the partition's leader was elected uncleanly, or disks lost data. A row is a batch, for all its readers
+together. Records deleted on request, with their topic or by DeleteRecords, are not lost. (Jepsen's Kafka workload: lost
+writes that a read proves.)
 """
 
 from audit.checks.check import Check

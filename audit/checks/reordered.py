@@ -2,12 +2,12 @@
 
 Kafka keeps the order of a producer's records in a partition while it has one request in flight, or is idempotent. With
 more requests in flight a retried batch comes behind those that were sent after it. The check takes the produces that
-ended `ok` and whose record the final leader holds: in the order in which a client began them, their offsets must rise.
-A row is a record that lies below the highest of those that the same client had requested before it. (Jepsen's Kafka
+ended `ok` and whose record the final leader holds. In the order of their beginnings at a client their offsets must
+rise. A row is a record whose offset is below that of a record that the same client requested before. (Jepsen's Kafka
 workload calls it a nonmonotonic send.)
 
-Kafka clients are identified by their `client.id`, each at one broker's listener. There a retry is an operation of its
-own, and an idempotent producer's gets the offset of the first: it counts from the time of the first.
+Kafka clients are identified by their `client.id`, each at one broker's listener. A retry there is an operation of its
+own. An idempotent producer's retry receives the first one's offset; it counts from the time of the first.
 """
 
 from audit.checks.check import Check

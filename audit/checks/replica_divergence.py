@@ -1,12 +1,14 @@
 """Divergence: at the end two in-sync replicas hold different batches at the same offset.
 
 Replication copies batches whole, so at every offset below the shorter of two logs both must have the same (leader
-epoch, digest). What lies above the end of the shorter log is lag, no divergence. A replica counts if its broker runs
-and the partition's last committed ISR has it; any counts where no state is known. One that is dead, paused or outside
-the ISR is behind, whatever uncommitted tail it has, and cuts that before it is in sync again. One outside the ISR
-counts where the run was left in peace for so long that it must be in sync, if the partition is still assigned to it:
-a log that a reassignment left on a broker that did not run is no replica. Divergence while a fault lasts is ordinary; a
-run that ends with it either was not healed or has met one of Kafka's truncation errors (semantics 8).
+epoch, digest). Records above the end of the shorter log are lag, no divergence. A replica counts if its broker runs and
+the partition's last committed ISR has it. If no state is known, every replica counts. A dead, paused or out-of-sync
+replica may have an uncommitted tail, which it truncates before it is in sync again.
+
+After a quiescent period that is long enough to be in sync again, a replica outside the ISR counts as well. The
+partition must still be assigned to it. (A reassignment may leave a log on a broker that did not run; that log is no
+replica.) Divergence during a fault is normal. A run that ends with it was not healed, or shows one of Kafka's
+truncation errors (semantics 8).
 """
 
 from audit.checks.check import Check

@@ -1,9 +1,9 @@
 """Skipped: from one leader to the next a consumer skips records.
 
-As non-monotonic-read, in the other direction: a row is a batch that does not begin right behind the last offset that
-the same operation read from the leader before, but further on, though the consumer never left its position. The skipped
-records may exist or not: the check unseen covers acknowledged ones. (Jepsen's Kafka workload: skipped polls; a gap
-within one leader's batches is a read-gap.)
+The opposite of non-monotonic-read. A row is a batch that begins beyond the offset after the last one read from the
+previous leader in the same operation. The consumer has not left its position. The skipped records need not exist: the
+check unseen covers acknowledged ones. (Jepsen's Kafka workload: skipped polls; a gap within one leader's batches is a
+read-gap.)
 """
 
 from audit.checks.check import Check

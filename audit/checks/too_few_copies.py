@@ -1,13 +1,15 @@
 """Too few copies: fewer replicas than min.insync.replicas hold a record with acks=all.
 
 `min.insync.replicas` is the count of replicas that must have a record before it is acknowledged with acks=all (Kafka's
-documentation; semantics 1.8). Once all faults are healed and all processes live, every replica fetches what it lacks.
-So at the end at least as many of the partition's assigned replicas hold it, at its offset and with its bytes: the least
-value that any broker had of the setting during the run, at most all of them. A row is a record in fewer logs; records
-deleted on request do not count. One that the final leader itself lacks is `lost-acknowledged`, not this. Judged only in
-partitions whose last state has a leader and lasted in the quiescent period as long as a replica may need to be in sync
-again (`under-replicated`), otherwise skipped; where a replica's events do not describe its log, unknown. (The TLA+
+documentation; semantics 1.8). After all faults are healed and all processes are alive, every replica fetches the
+missing records. So at the end at least so many of the assigned replicas have the record, with its bytes at its offset.
+The least value of the setting that any broker had during the run counts, at most the number of replicas. (The TLA+
 models' invariant: committed records are in the log of every in-sync replica.)
+
+A row is a record in fewer logs. Records deleted on request do not count. A record that the final leader lacks is
+`lost-acknowledged`. The check skips a partition whose last state has no leader. It also skips one whose last state was
+too short for a replica to be in sync again (`under-replicated`). If a replica's events do not describe its log, the
+check is unknown.
 """
 
 from audit.checks.check import Check

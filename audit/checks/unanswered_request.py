@@ -1,15 +1,20 @@
 """Unanswered: a client's request gets no response although all nodes are connected.
 
-Every request gets a response at last: its result or an error. A parked request has a deadline of its own, a produce
-with acks=all `timeout_ms` and a fetch `max_wait_ms` (semantics 1.8, 1.9). A request that waits for replicas waits no
-longer than until lagging ones have left the ISR: the leader looks for them once in `replica.lag.time.max.ms`, so that
-takes at most twice as long (semantics 1.3). The bound is the sum of that, of `zookeeper.session.timeout.ms` for a
-leader that has lost its session, and of the time that an ISR change may stall (`under-replicated`), the longest of any
-broker. Where links were broken it is at least the client's own timeout, because its connection may be dead. It counts
-from the send, the last heal, start, or first traffic since (liveness: availability in Jepsen's sense; TLA+: requests
-lead to answers, weakly fair). A row is one attempt that waited longer, whether a response came then or not. An attempt
-whose connection was lost in time, or of a client's process that has ended, is none. Judged only in runs with a long
-enough quiescent period (`audit.settled_tables`), otherwise skipped.
+Every request receives a response: its result or an error. (Liveness: availability in Jepsen's sense; TLA+: requests
+lead to answers, weakly fair.)
+
+A parked request has a deadline: a produce with acks=all `timeout_ms`, a fetch `max_wait_ms` (semantics 1.8, 1.9). A
+request that waits for replicas waits at most until lagging ones have left the ISR. The bound counts from the send, the
+last heal, start, or first traffic since. It is the sum of these times, the longest of any broker:
+
+- twice `replica.lag.time.max.ms`: the leader checks for lagging replicas once per lag time (semantics 1.3);
+- `zookeeper.session.timeout.ms`, for a leader that has lost its session;
+- the time that an ISR change may stall (`under-replicated`).
+
+If links were broken, the bound is at least the client's own timeout, because its connection may be dead. A row is one
+attempt that waited longer, even if a response came later. An attempt whose connection was lost in time, or whose
+client's process has ended, does not count. Judged only in runs with a long enough quiescent period
+(`audit.settled_tables`), otherwise skipped.
 """
 
 from audit.checks.check import Check

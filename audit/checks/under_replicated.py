@@ -1,14 +1,18 @@
 """Under-replicated: a replica stays out of the ISR although all nodes are connected.
 
-Once all faults are healed and all processes live, a lagging replica fetches what it lacks, and its leader takes it into
-the ISR again. The bound is `replica.lag.time.max.ms` and `zookeeper.session.timeout.ms` together, the longest of any
-broker: a broker may first have to wait for its former incarnation's session to expire, and then may lag for the lag
-time. It counts from the last heal, start, or first traffic since (liveness; semantics 1.4). Where a leader requests its
-ISR from the controller (2.7 on), `request.timeout.ms` comes on top, because a request whose response is lost is
-repeated no sooner (semantics 1.6, 11.8). Where links were broken, that or `replica.socket.timeout.ms` does, because a
-follower may wait so long on a dead connection. A row is a state with fewer in-sync replicas than the partition's final
-assignment, that lasted longer, counted from the assignment. Judged only in runs with a long enough quiescent period
-(`audit.settled_tables`), otherwise skipped.
+After all faults are healed and all processes are alive, a lagging replica fetches the missing records, and its leader
+adds it to the ISR. The bound counts from the last heal, start, or first traffic since (liveness; semantics 1.4). It is
+the sum of these values, each the longest of any broker:
+
+- `zookeeper.session.timeout.ms`: a broker may have to wait until its earlier incarnation's session expires;
+- `replica.lag.time.max.ms`: after that it may lag for so long;
+- from 2.7 on `request.timeout.ms`: a leader repeats a request to the controller whose response is lost only after that
+  (semantics 1.6, 11.8);
+- if links were broken, the larger of `request.timeout.ms` and `replica.socket.timeout.ms` instead: a follower may wait
+  so long on a dead connection.
+
+A row is a state with fewer in-sync replicas than the partition's final assignment that lasted longer, counted from the
+assignment. Judged only in runs with a long enough quiescent period (`audit.settled_tables`), otherwise skipped.
 """
 
 from audit.checks.check import Check

@@ -1,10 +1,13 @@
 """Unseen: an acknowledged record that a consumer's reads skipped.
 
-The check takes the records that the final leader holds where they were acknowledged. It takes the consumers that read
-something before or at that offset and, later than the acknowledgement, something behind it, without having left their
-position in between (`position_left`). They must have read the records in between, or else act as if those had never
-been written. A row is a record, whichever consumer skipped it. A record that no consumer reads past does not count.
-(Jepsen's Kafka workload: unseen.)
+The check takes the records that the final leader has at their acknowledged offset. A consumer must have read such a
+record if three conditions hold:
+
+- it read a record at or before that offset;
+- after the acknowledgement it read a record beyond that offset;
+- it did not leave its position in between (`position_left`).
+
+A row is a record, for all consumers that skipped it together. (Jepsen's Kafka workload: unseen.)
 """
 
 from audit.checks.check import Check
