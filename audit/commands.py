@@ -1,6 +1,6 @@
 """Functions of the commands `audit` and `report`. Each prints and returns an exit code.
 
-Bad input is one sentence on standard error and code 2, never a traceback.
+Unusable input prints one sentence on standard error and returns code 2, never a traceback.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ EVIDENCE_SHOWN_MAX = 5
 REPORTS_UNASKED_MAX = 20
 """Maximum of runs that get a page by default.
 
-A user reads so few one by one. A page takes a tenth of a second and a megabyte; `faultline report RUN` makes it at any
-time.
+Users read at most so many pages one by one. A page takes a tenth of a second and a megabyte; `faultline report RUN`
+writes it at any time.
 """
 
 
@@ -80,13 +80,13 @@ def audit_command(
 ) -> int:
     """`faultline audit RUN...`: writes verdict.json and report.html into each run.
 
-    A run that cannot be audited does not end the audit of the others: it is named, is *unknown* in what is printed and
-    written for machines, and makes the exit code 2.
+    A run that cannot be audited does not end the audit of the others. Its name is printed, its verdict is *unknown* in
+    the output and in files for machines, and the exit code is 2.
 
-    `reports`: whether report.html is written; None: if there are at most REPORTS_UNASKED_MAX runs, of which all is
-    printed, too; of more only those in full that are not as expected.
-    `homes`: {copy of a run: where what is written about it goes}. `for_machines`: files of all of them.
-    `own`: files of checks beside ours (audit.checks.own). `unusable`: runs that were given besides.
+    `reports`: whether to write report.html; None: only for at most REPORTS_UNASKED_MAX runs. Of more runs only those
+    that are not as expected are printed in full.
+    `homes`: {copy of a run: directory for its verdict and report}. `for_machines`: files with all verdicts.
+    `own`: files with custom checks (audit.checks.own). `unusable`: further runs, which cannot be audited.
     """
     from audit.audited_run import audit_runs
     from audit.checks.own import all_checks
@@ -134,9 +134,9 @@ def audit_command(
 def _prepared(
     runs: Sequence[str], homes: Mapping[Path, Path], bad: list[UnusableRun]
 ) -> tuple[list[RunDirectory], dict[Path, Expected]]:
-    """Return the runs that can be audited, and what is expected of each.
+    """Return the runs that can be audited, and the expectations of each.
 
-    `bad` gets the others. Raises AuditInputError."""
+    The others are added to `bad`. Raises AuditInputError."""
     from audit.expected import expected_of
 
     if not runs and bad:
@@ -155,7 +155,7 @@ def _prepared(
 
 
 def _kept(run: Path, verdict: Verdict, home: Path, *, report: bool) -> list[UnusableRun]:
-    """Write a run's verdict and report. Returns the run, if its directory does not take them."""
+    """Write a run's verdict and report. Returns the run if they could not be written."""
     from audit.audited_run import write_verdict
     from audit.report import write_report
 
@@ -171,7 +171,7 @@ def _kept(run: Path, verdict: Verdict, home: Path, *, report: bool) -> list[Unus
 def _failed(name: str, home: Path, error: AuditInputError | OSError) -> UnusableRun:
     """A run whose results could not be written below `home`.
 
-    The exit code is 3 where the machine lacks something, such as room on the disk, else 2.
+    The exit code is 3 if the machine lacks a resource, such as room on the disk, else 2.
     """
     if isinstance(error, AuditInputError):
         return UnusableRun(name, str(error))
@@ -200,8 +200,7 @@ def worst_code(codes: Sequence[int]) -> int:
 def report_command(run: str, json: bool = False) -> int:
     """`faultline report RUN`: (re)writes report.html from verdict.json and the events.
 
-    Needs no Java. `json`: prints `run`, `report`, where it is, and `valid`, as verdict.json has it; of several runs a
-    list of these."""
+    Needs no Java. `json`: prints `run`, `report` (its path) and `valid` of verdict.json; a list for several runs."""
     from audit.report import verdict_of, write_report
 
     try:
@@ -329,9 +328,9 @@ def _progress(count: int) -> Iterator[None]:
 def spark_of(
     master: str, event_bytes: int, settings: Mapping[str, str] | None = None
 ) -> Iterator[tuple[SparkSession, Path]]:
-    """A session of Spark for so many bytes of events, and a directory for large data.
+    """A Spark session for that amount of events, and a directory for large data.
 
-    `settings`: Spark's, which take precedence.
+    `settings`: Spark settings, which take precedence.
     """
     with scratch() as directory:
         java = find_java(os.environ, alone=is_local(master))

@@ -1,9 +1,7 @@
-"""Produce with acks=all on three replicas, real processes at speed 1.
+"""Throughput of produces with acks=all on three replicas, with real processes at speed 1.
 
-Single records in turn, and large batches.
-
-The load comes from the player's own process through ordinary connections to the leader, so that its cost is on the same
-two cores.
+Two phases: single records in turn, and large batches. The player's own process sends the load through ordinary
+connections to the leader, so it uses the same two cores.
 """
 
 import statistics

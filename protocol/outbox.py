@@ -33,7 +33,7 @@ Due = Callable[[Now, "Outbox"], None]
 class Outbox:
     """Collects the effects of one step, and routes inputs to their owners.
 
-    Parts of a machine need not pass lists around. The part that opens a connection or sets a timer receives its inputs.
+    The part of a machine that opens a connection or sets a timer receives its inputs.
 
     `connection()` numbers the connections that this incarnation of the node opens.
     """
@@ -95,12 +95,12 @@ class Outbox:
         self._effects.append(Exit(code, reason, kind))
 
     def route(self, now: Now, event: Input) -> bool:
-        """Route an input to its owner. False: it has no owner, or no longer.
+        """Route an input to its owner. False: it has none (any more).
 
-        (The owner may have closed the connection in the same instant.)
+        The owner may have closed the connection at the same time.
         """
-        # On the path of every input, and most are messages: a negative isinstance or pattern takes ten times as long as
-        # a comparison of types.
+        # Every input passes here, mostly messages. A comparison of types takes a tenth of the time of a negative
+        # isinstance or pattern.
         if type(event) is MessageReceived:
             owner = self._owners.get(event.connection)
         elif type(event) is TimerFired:

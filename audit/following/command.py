@@ -17,7 +17,7 @@ from emulator.run_layout import shown
 
 
 def follow_command(run: Path, lives: Callable[[], bool], *, master: str, json: bool) -> int:
-    """Follow `run` until no process writes it any more. `lives`: whether one does."""
+    """Follow `run` until no process writes it. `lives`: whether a process writes it."""
     try:
         directory = find_run(run)
         telling = Telling(directory.path, _write, _warn, json=json)

@@ -1,7 +1,7 @@
-"""Plain values as JSON inside a page, where a script finds them.
+"""JSON data inside a page, for its script.
 
-Clients' values in it may be hostile. Nothing in it ends the element or begins another, and no Unicode line separator is
-left, which older scripts took for the end of a line.
+Clients' values may be hostile. No value can end the element or begin another. Unicode line separators are escaped,
+because older scripts treat them as the end of a line.
 """
 
 from __future__ import annotations
@@ -15,6 +15,6 @@ _TABLE = str.maketrans(_ESCAPES)
 
 
 def island(identifier: str, values: Any) -> str:
-    """An element with data, which no browser executes."""
+    """A script element with data, which no browser executes."""
     text = msgspec.json.encode(values).decode().translate(_TABLE)
     return f'<script type="application/json" id="{identifier}">{text}</script>'

@@ -1,4 +1,4 @@
-"""A bounded part of a run's events (`kept`) as a timeline. Plain Python."""
+"""Builds a timeline of a bounded part of a run's events (`report_records`)."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ class _Reader:
     def _high_watermark_moved(self, event: dict[str, Any], at_ms: float) -> None:
         self.replica(event).high_watermarks.append((at_ms, event["high_watermark"]))
 
-    # --- offices ---
+    # --- leaders, controllers, ISRs, ensemble, sessions ---
 
     def _role_changed(self, event: dict[str, Any], at_ms: float) -> None:
         replica = self.replica(event)
@@ -246,7 +246,7 @@ def _forget_the_end(node: Node, end_ms: float) -> None:
 def _find_lost(timeline: Timeline) -> None:
     """Mark acknowledged records that the last leader's log lacks, as the verdict does.
 
-    Only if all was read.
+    Only if the timeline has all events.
     """
     if not timeline.complete:
         return

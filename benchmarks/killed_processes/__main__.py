@@ -1,7 +1,7 @@
-"""Kills RUNS processes, one in each trial, over every engine and driver of this machine.
+"""Kills processes, one per trial, with every engine and driver of this machine.
 
-Writes benchmarks/results/killed_processes.json for a whole benchmark. Exit code 1 if something was left, or a response
-failed.
+A whole benchmark (RUNS trials) writes benchmarks/results/killed_processes.json. Exit code 1 if a process or file was
+left behind, or a response failed.
 """
 
 import argparse
@@ -33,7 +33,7 @@ PLACES: Final[tuple[Place, ...]] = (
 
 
 def places() -> tuple[list[Place], dict[str, str]]:
-    """Those that this machine has; {place: why it has it not}."""
+    """The engines and drivers that this machine has; {missing one: reason}."""
     lacking: dict[str, str] = {}
     if problems := missing():
         lacking["kernel"] = problems[0]
@@ -45,7 +45,7 @@ def places() -> tuple[list[Place], dict[str, str]]:
 
 
 def orders(there: list[Place], runs: int) -> list[Ordered]:
-    """Trials for so many kills or a few more: every kind in every place in turn.
+    """Trials with at least `runs` kills: every kind with every engine and driver in turn.
 
     A run in real time takes as long as its scenario, so there are fewer of those.
     """
@@ -94,10 +94,10 @@ def _named(order: Ordered) -> str:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.killed_processes", description=__doc__)
     parser.add_argument("--runs", type=int, default=RUNS)
-    parser.add_argument("--seed", type=int, default=1, help="of the moments")
-    parser.add_argument("--at-once", type=int, default=2, choices=range(1, 17), help="clusters beside each other")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the moments of the kills")
+    parser.add_argument("--at-once", type=int, default=2, choices=range(1, 17), help="number of simultaneous clusters")
     parser.add_argument("--only", action="append", default=[], help="engine/driver, or audit (repeatable)")
-    parser.add_argument("--results", type=Path, help="the file that is written; none for less than a whole benchmark")
+    parser.add_argument("--results", type=Path, help="file for the results; without it only a whole benchmark is saved")
     given = parser.parse_args(arguments)
     if not 1 <= given.runs <= RUNS_MAX:
         parser.error(f"--runs {given.runs}: 1 to {RUNS_MAX}")

@@ -1,7 +1,7 @@
 """Snapshot of a running cluster's events at one moment.
 
-All its processes share one clock, so the events up to a moment are a consistent cut: it has the cause of each of its
-effects. Event files only grow, their lines in the order of time: a snapshot is the beginning of each.
+All processes share one clock. So the events up to a moment are a consistent cut: each effect in it has its cause, too.
+Event files only grow, in the order of time, so a snapshot is the beginning of each file.
 """
 
 import os
@@ -64,7 +64,7 @@ def _until_written(events: Path, nodes: Sequence[str], moment_ms: float) -> None
 
 
 def _files(events: Path, node: str) -> list[Path]:
-    """Files of every incarnation, without the wire level's, which are written before the others."""
+    """Files of every incarnation, without the wire level's, which are flushed before the others."""
     return [path for path in event_paths(events, node) if not path.name.endswith(WIRE_SUFFIX) and not is_foreign(path)]
 
 
@@ -79,7 +79,7 @@ def is_past(path: Path, moment_ms: float) -> bool:
 def end_of(path: Path, moment_ms: float) -> int:
     """End of the last whole line up to the moment, in bytes.
 
-    Lines that are no events are copied: the audit counts them.
+    Lines that are no valid events are copied; the audit counts them.
     """
     tail_bytes = TAIL_BYTES
     with open_regular(path) as file:
@@ -99,7 +99,7 @@ def end_of(path: Path, moment_ms: float) -> int:
             if begin == 0:
                 return 0
             if tail_bytes > LINE_BYTES_MAX:
-                return size_bytes  # a line of which no more is read
+                return size_bytes  # the line is longer than any that is read
             tail_bytes *= 4
 
 

@@ -1,7 +1,7 @@
-"""The protocol of the commands: one JSON line per request, one back.
+"""Line protocol of the control port: one JSON line per request, one per response.
 
-The connection is closed after the first line that is no request. The server does not wait for the end of a line that
-cannot become one.
+The server closes the connection after the first line that is no request. It does not wait for the end of a line that
+does not begin as a request.
 """
 
 import hmac
@@ -26,7 +26,7 @@ from emulator.cluster.control_requests import (
 
 
 class LineTalk:
-    """`waiting`: the bytes received already."""
+    """A connection of the line protocol. `waiting`: bytes that were already received."""
 
     def __init__(self, stream: trio.SocketStream, waiting: bytearray, desk: d.Desk) -> None:
         self._stream = stream
@@ -50,7 +50,7 @@ class LineTalk:
         await self._send(answer)
 
     async def _next_line(self) -> bool:
-        """Whether there is a next line, with the token."""
+        """Receive the next line; whether there is one, with the token."""
         line = await self._received()
         if line is None or not await self._shows_token(line):
             return False
@@ -58,7 +58,7 @@ class LineTalk:
         return True
 
     async def _shows_token(self, line: bytes) -> bool:
-        """Check the token and nothing else; without it, this is the last answer."""
+        """Check the token alone; without it the refusal is the last response."""
         try:
             if hmac.compare_digest(token_of(line), self._desk.token):
                 return True
@@ -69,7 +69,7 @@ class LineTalk:
         return False
 
     async def _answer_line(self) -> bool:
-        """Whether the next line may come."""
+        """Answer the line; whether the connection stays open."""
         listens = True
         with self._desk.owing():
             try:
@@ -94,7 +94,7 @@ class LineTalk:
                 return line
             searched = len(waiting)
             if waiting and waiting[:1] != b"{":
-                return bytes(waiting)  # it will not become a request: refused as it is
+                return bytes(waiting)  # no request begins so: refused without its end
             if len(waiting) > LINE_BYTES_MAX:
                 await self._send(unusable(f"a request is one line of at most {LINE_BYTES_MAX} bytes"))
                 return None

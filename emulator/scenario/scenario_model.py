@@ -1,10 +1,10 @@
 """A scenario: steps on a cluster, and the expected outcome.
 
-Steps are data; the player does them one after another. Each verb of docs/scenarios.md is one class; those of clients
-are in `client_steps`, faults in `emulator.faults.machine_fault_kinds` and `link_fault_kinds`; this module
-exports all of them. A step begins when the one before has ended, or at `at_s` (scenario time, seconds since the
-cluster's launch) if that is later. Nodes have their full names (`broker-2`, `session-0`, `client-1`), AZs too
-(`az-0`); brokers that are spoken to have numbers, as in the recordings. `partition` None is the scenario's first.
+Steps are data; the player executes them in turn. Each verb of docs/scenarios.md is one class. Steps of clients are in
+`client_steps`, faults in `emulator.faults.machine_fault_kinds` and `link_fault_kinds`; this module exports all of them.
+A step begins when the previous one has ended, or at `at_s` if that is later (scenario time, seconds since the cluster's
+launch). Nodes and AZs have their full names (`broker-2`, `az-0`); a broker to which a step sends requests has a number,
+as in the recordings. `partition` None is the scenario's first.
 """
 
 from collections.abc import Iterable, Iterator
@@ -155,10 +155,10 @@ class TakeSnapshot(Step, frozen=True, kw_only=True):
 
 
 class Record(Step, frozen=True, kw_only=True):
-    """Record data of the session service, or logs.
+    """Record data of ZooKeeper, or logs.
 
-    `partition-state`, `controller`, or `partitions`: all of them, counted; or, of the assignment's first two replicas,
-    the logs with their wrappers (`logs`). Not part of a recording's script: only its result shows.
+    `what`: `partition-state`, `controller`, `partitions` (the count of all), or `logs` (with their wrappers, of the
+    assignment's first two replicas). A recording has only the result, not the step.
     """
 
     what: str
@@ -178,13 +178,13 @@ class Wait(Step, frozen=True, kw_only=True):
 
 
 class Pause(Step, frozen=True, kw_only=True):
-    """Nothing, for so long."""
+    """Wait for so many seconds."""
 
     seconds: float
 
 
 class Settle(Step, frozen=True, kw_only=True):
-    """Until nothing the session service holds has changed for `quiet_s`, at most `limit_s`."""
+    """Wait until ZooKeeper's data has not changed for `quiet_s`, at most `limit_s`."""
 
     quiet_s: float
     limit_s: float
@@ -194,20 +194,20 @@ class Settle(Step, frozen=True, kw_only=True):
 
 
 class Background(Step, frozen=True, kw_only=True):
-    """Starts `step` and goes on at once. Its results are noted when they come."""
+    """Start `step` in the background; its results are noted when they come."""
 
     name: str
     step: "AnyStep"
 
 
 class Await(Step, frozen=True, kw_only=True):
-    """Until the background step of that name has ended. Not part of a recording's script."""
+    """Wait for the background step of that name. A recording has no such step."""
 
     name: str
 
 
 class Repeat(Step, frozen=True, kw_only=True):
-    """`steps`, so many times."""
+    """Repeat `steps`."""
 
     times: int
     steps: tuple["AnyStep", ...]
@@ -225,14 +225,14 @@ AnyStep = (
 )  # fmt: skip
 
 PARTITIONS_MAX = 1_000
-"""Of one topic."""
+"""Maximum of one topic."""
 
 FAULTS: frozenset[type[Step]] = frozenset((*(step for step in MACHINE_STEPS if step.BREAKS), *LINK_FAULTS.values()))
 """Steps after which "new" and "changed" are counted (`conditions.View.before`)."""
 
 
 def begins_fault(step: AnyStep) -> bool:
-    """Whether it is one of those, or does one."""
+    """Whether the step is one of FAULTS, or contains one."""
     if type(step) is Background:
         return begins_fault(step.step)
     if type(step) is Together:
@@ -259,7 +259,7 @@ def plain_steps(steps: Iterable[AnyStep]) -> Iterator[AnyStep]:
 
 
 class Expectation(msgspec.Struct, frozen=True, kw_only=True):
-    """An expectation of a scenario. `text`: its description.
+    """An expectation of a scenario. `text`: its description for people.
 
     `of`: attempts, fetch, consume, commit, committed, metadata, list_offsets, wait, admin, snapshot, state, controller,
     partitions, isr_changes, check or measure. `what`: the required values (`expect` has the keys of each). `kafka`:
@@ -311,9 +311,9 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     """A scenario.
 
     `kafka`: its versions, the default first. `article`: the claim of the article that inspired it, where that differs
-    from Kafka. `settings_files`: words as `--settings` takes them, below `settings`; `settings_by_version`: above.
-    `as_recorded`: a recording's script: everything in its recording is expected. `speed`: factor of the clock with real
-    processes; None: the runner's default.
+    from Kafka. `settings_files`: arguments of `--settings`, which `settings` overrides; `settings_by_version` overrides
+    both. `as_recorded`: the script of a recording; all of the recording is expected. `speed`: factor of the clock with
+    real processes; None: the runner's default.
     """
 
     id: str
@@ -339,7 +339,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
         return self.kafka[0]
 
     def expectations_for(self, version: str) -> tuple[Expectation, ...]:
-        """`version`: on the ladder, `2.6`."""
+        """Expectations for a version on the ladder, such as `2.6`."""
         return tuple(e for e in self.expectations if not e.kafka or version in e.kafka)
 
     def violations_expected(self, version: str) -> dict[str, ExpectedViolation]:

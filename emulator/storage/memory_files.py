@@ -1,14 +1,14 @@
 """Files in memory with the bytes and names that would survive a power loss.
 
-A kill loses nothing: the operating system still holds every byte. Power loss takes what was not synced:
+A kill loses nothing: the operating system still holds every byte. A power loss removes what was not synced:
 
 - of a file, any suffix beyond the size at its last fsync, as the caller chooses;
 - of the names, any last part of the creations, renames and deletions that no fsync made durable. They vanish in reverse
   order, because a journalling file system commits them in order. An fsync of the directory makes them durable, an fsync
   of a file its creation.
 
-Three things are simpler than on a real disk. Truncation is durable at once. So are directories and their renames. A
-file system that commits by itself every few seconds is not modelled (only a bound on pending name changes).
+Three simplifications: truncation is durable at once; so are directories and their renames; there is no periodic commit
+of the file system, only a bound on pending name changes.
 """
 
 from collections.abc import Callable, Generator, Mapping
@@ -77,9 +77,9 @@ class MemoryFiles:
 
     @contextmanager
     def unwatched(self) -> Generator[None, None, None]:
-        """Let the world read the files meanwhile without the operation hook and without disk faults.
+        """Let the world read the files without the operation hook and without disk faults.
 
-        A read of the world is no operation of the node: it cannot kill the node, and it can read a broken disk.
+        Such a read is no operation of the node: it cannot kill the node, and it succeeds on a broken disk.
         """
         hook, self.operation_hook = self.operation_hook, None
         faults, self.faults = self.faults, DiskFaults()

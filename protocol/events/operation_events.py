@@ -23,7 +23,7 @@ class OperationInvoked(_Client):
     broker: int                 # the target; -1: the leader according to the metadata
     offset: int                 # of a fetch; the committed one; -1 otherwise
     client: str = ""            # client.id of a Kafka client, from its request; "": one of our own
-    records: int = 1            # of a produce: that follow one another in one batch; then `value` is a JSON list
+    records: int = 1            # of a produce: records in its one batch; if several, `value` is a JSON list
 
 
 class AttemptSent(_Client):
@@ -56,9 +56,9 @@ class AttemptEnded(_Client):
 class OperationEnded(_Client):
     """Result of an operation: ok (acknowledged), failed (definitely not done), unknown.
 
-    `offset`: of the record, of several (`records`) of the first; of a fetch the next; of committed the result, -1 none.
-    `broker`: the one of the last attempt, of so many `attempts`. `idempotent`: the producer has an identity, by which
-    brokers recognize a duplicate batch.
+    `offset`: of the first record; of a fetch the next offset; of committed the result, -1 for none. `broker`: of the
+    last attempt; `attempts`: their number. `idempotent`: the producer has an id, by which brokers recognize a duplicate
+    batch.
     """
     NAME = "operation_ended"
     operation: str
@@ -97,9 +97,9 @@ class RecordsRead(_Client):
 class GroupMemberChanged(_Client):
     """A consumer's membership of its group.
 
-    `change`: joined (`generation`; `reason` leader: it assigns), assigned (additional partitions), revoked (partitions
-    given up), lost (partitions that were another's before it knew, KIP-429), refused (unknown to its coordinator,
-    `reason` has the error), failed (it gives up), left. `member`: its member id, "" none; `instance`: its
+    `change`: joined (`generation`; with `reason` leader it assigns partitions), assigned (additional partitions),
+    revoked (partitions given up), lost (partitions already assigned to another member, KIP-429), refused (its
+    coordinator rejected it; `reason` is the error), failed, left. `member`: its member id, "" for none. `instance`: its
     group.instance.id. `partitions`: t-0,t-1.
     """
     NAME = "group_member_changed"
@@ -116,8 +116,8 @@ class PositionLeft(_Client):
     """A consumer does not continue at `offset`: its next read, if any, begins elsewhere.
 
     `reason`: seek, or the exception of Java's consumer: OffsetOutOfRangeException (the leader has no such offset),
-    LogTruncationException (from `diverging_offset` on, -1 unknown, the leader has another history), ... `stopped`: it
-    reads no more; otherwise its reset policy decides the next offset.
+    LogTruncationException (the leader has another history from `diverging_offset` on, -1: unknown), ... `stopped`: it
+    stops reading; otherwise its reset policy decides the next offset.
     """
     NAME = "position_left"
     operation: str

@@ -56,7 +56,7 @@ class DescribedSetting(msgspec.Struct, omit_defaults=True):
     """A setting's description.
 
     `value` None: it is not set, or `sensitive`. `kind`: 1 bool, 2 text, 3 int, 4 short, 5 long, 6 double, 7 list, 8
-    class, 9 password. `synonyms`: all its sources, the one in force first.
+    class, 9 password. `synonyms`: all sources of its value, the one in force first.
     """
 
     name: str
@@ -70,7 +70,7 @@ class DescribedSetting(msgspec.Struct, omit_defaults=True):
 
 
 class DescribedResource(msgspec.Struct, omit_defaults=True):
-    """`message`: of an error, for people."""
+    """The settings of a resource. `message`: text of the error."""
 
     kind: ResourceKind
     name: str
@@ -103,7 +103,7 @@ class AlteredResource(msgspec.Struct):
 
 
 class AlterResult(msgspec.Struct, omit_defaults=True):
-    """`message`: of an error, for people."""
+    """Result for one resource. `message`: text of the error."""
 
     kind: ResourceKind
     name: str

@@ -1,8 +1,8 @@
 """Messages of a group's members, and messages that list and describe groups.
 
 JoinGroup, SyncGroup, Heartbeat, LeaveGroup; ListGroups, DescribeGroups, DeleteGroups. Our own consumers send them when
-they subscribe. Data among members (subscriptions, assignments; `protocol.records.consumer_protocol`) passes through as
-bytes.
+they subscribe. Members' own data (subscriptions, assignments; `protocol.records.consumer_protocol`) stays
+undecoded bytes.
 """
 
 from typing import Annotated

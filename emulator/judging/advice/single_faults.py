@@ -1,7 +1,7 @@
-"""Single faults of a cluster, each at the moments that matter. Pure: text and plain steps.
+"""Single faults of a cluster, each at several moments of the scenario. Pure.
 
-With three AZs broker-0 leads, broker-1 and broker-2 follow, and broker-2 is the controller. `strike` and `mend` are
-steps as in a scenario's file.
+With three AZs broker-0 leads, broker-1 and broker-2 follow, and broker-2 is the controller. `strike` (the fault) and
+`mend` (its end) are steps as in a scenario's file.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,8 +1,8 @@
 """Contents of a replica's log over time, replayed from its appends and truncations.
 
-A log is truncated where Kafka truncates it (LogSegment.truncateTo): before the first batch that ends at or after the
-offset, with all behind. Up to 0.10.2 a follower takes a wrapper whole that begins before its log's end (semantics
-11.9): then two batches lie at one offset, and neither has replaced the other.
+A truncation removes the first batch that ends at or after the offset, and all later ones, as in Kafka
+(LogSegment.truncateTo). Up to 0.10.2 a follower appends a whole wrapper that begins before its log's end (semantics
+11.9). Then two batches contain one offset, and neither replaces the other.
 """
 
 from bisect import bisect_left
@@ -19,7 +19,7 @@ from protocol.ids import TopicPartition
 class Held(msgspec.Struct):
     """A record in a replica's log from `record.at_ms` until `until_ms`.
 
-    `gone`: the event that removed it; None: it is still there, or was overwritten, which no event reports.
+    `gone`: the event that removed it; None: it was not removed, or was overwritten, which no event reports.
     """
 
     record: Written
@@ -27,7 +27,7 @@ class Held(msgspec.Struct):
     gone: Cut | LostTail | None = None
 
     def at(self, at_ms: float) -> bool:
-        """Whether it was there then; at `inf`: whether it is there in the end."""
+        """Whether the log had it at that time; at `inf`: at the end."""
         return self.record.at_ms <= at_ms and (at_ms < self.until_ms or self.until_ms == inf)
 
 
@@ -58,7 +58,7 @@ class ReplicaLogs:
         return tuple(one.record for one in self.over(topic_partition, offset, broker) if one.at(at_ms))
 
     def _played(self, topic_partition: TopicPartition, broker: int, before_ms: float) -> list[Held]:
-        """Replay a log, without records that its incarnations found from `before_ms` on."""
+        """Replay a log, without unseen records found from `before_ms` on."""
         history = self._history
         led = [one for one in history.written.get(topic_partition, []) if one.broker == broker]
         copied = [one for one in history.copied.get(topic_partition, []) if one.broker == broker]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 Cause = str | tuple[str, int]
 """The input that led to an event; a frame as (connection, number).
 
-It is spelt `connection/number` only when it is written.
+`cause_text` formats it.
 """
 
 Entry = tuple[str, int, int, Cause, float, Event]
@@ -21,7 +21,7 @@ Entry = tuple[str, int, int, Cause, float, Event]
 
 
 def cause_text(cause: Cause) -> str:
-    """The cause as events spell it."""
+    """The cause in an event's text form."""
     return cause if isinstance(cause, str) else f"{cause[0]}/{cause[1]}"
 
 
@@ -63,7 +63,7 @@ class Trace:
 
 _encoder = msgspec.json.Encoder()
 NUMBERED = frozenset(("digest", "session"))
-"""Fields that depend on the seed: two equal runs differ in them."""
+"""Fields that depend on the seed; otherwise equal runs differ in them."""
 
 
 @cache
