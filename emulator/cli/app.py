@@ -522,9 +522,9 @@ def fuzz(
     seed
         Seed of the random choices.
     out
-        Directory for the finds; the same command resumes there. By default runs/fuzz, from the beginning each time.
+        Directory for the findings; the same command resumes there. By default runs/fuzz, begun anew each time.
     json
-        Print the finds as JSON.
+        Print the findings as JSON.
     verbose
         Name the rules and version gates that no run reached.
     """

@@ -91,7 +91,7 @@ def up(
 
 @app.command
 def attach(topology: str = "three-az", /, *, project: str | None = None, json: Json = False) -> int:
-    """Register the cluster of a plain `docker compose up` for the other commands.
+    """Register a cluster that `docker compose up` started, for the other commands.
 
     Parameters
     ----------
@@ -178,9 +178,9 @@ def heal(*places: Words, kind: LinkFaultKind | None = None, options: Asked = DEF
     Parameters
     ----------
     places
-        az-0, A B, or a rule such as rule-2.
+        A place (az-0), two places (A B), or a rule (rule-2).
     kind
-        Only faults of this kind: a cut is healed, and the delay on the same links stays.
+        Heal only faults of this kind; others on the same links stay.
     """
     from emulator.cli.commands.live_faults import heal_command
 
@@ -189,7 +189,7 @@ def heal(*places: Words, kind: LinkFaultKind | None = None, options: Asked = DEF
 
 @app.command
 def release(*places: Words, options: Asked = DEFAULTS) -> int:
-    """Release the frames that `hold` queues.
+    """Deliver the frames that `hold` has queued.
 
     Parameters
     ----------

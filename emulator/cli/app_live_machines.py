@@ -65,7 +65,7 @@ def stop(*nodes: Nodes, options: Waiting = WAITING) -> int:
 
 @app.command
 def pause(*nodes: Nodes, options: Waiting = WAITING) -> int:
-    """SIGSTOP a node: it stands still, its connections stay open."""
+    """SIGSTOP a node: its process is paused, its connections stay open."""
     return _machine("pause", nodes, options)
 
 

@@ -196,7 +196,7 @@ class HardwareFault(MachineStep, frozen=True):
 class SlowDisk(HardwareFault, frozen=True):
     """Slow down each operation on the node's disk by `takes_ms`, each fsync by `fsync_ms`.
 
-    With neither it is as fast as before.
+    Without both it has its full speed again.
     """
 
     VERB = WORD = "slow-disk"
@@ -209,7 +209,7 @@ class SlowDisk(HardwareFault, frozen=True):
 
 
 class ClockJump(HardwareFault, frozen=True):
-    """Move the node's wall clock by `jump_ms`, back if that is negative; timers do not notice."""
+    """Move the node's wall clock by `jump_ms`, backwards if negative; timers are unaffected."""
 
     VERB = WORD = "clock-jump"
 

@@ -157,7 +157,7 @@ def _show_machines(out: Console, result: dict[str, Any]) -> None:
 def _show_machine(out: Console, result: dict[str, Any]) -> None:
     state = "runs" if result["running"] else "does not run"
     if result["fault"] == "pause":
-        state = "stands still"
+        state = "is paused"
     if result.get("registered") is False:
         state = f"runs, and is not registered yet: {result['next']}"
     where = f" {result['directory']}" if result["directory"] else ""
