@@ -174,7 +174,7 @@ def problem_of(lines: DataFrame, runs: Sequence[RunDirectory]) -> Column:
         *_out_of_range(columns),
         (
             f"NOT startswith(`{FILE}`, concat(node, '.', incarnation, '.'))",
-            f"concat('of ', left(node, {NAME_SHOWN_MAX}), ', life ', incarnation, ', in the file ', `{FILE}`)",
+            f"concat('of ', left(node, {NAME_SHOWN_MAX}), ', incarnation ', incarnation, ', in the file ', `{FILE}`)",
         ),
         (_of_another_run(runs), f"concat('of another run, ', left(run, {NAME_SHOWN_MAX}))"),
     ]

@@ -18,9 +18,9 @@ _OPERATIONS = f"""
 -- although an answer said that it was done, or acknowledged without any answer.
 SELECT run, format_string('of operations of %s, incarnation %d, %s', node, incarnation, concat_ws(', ',
     IF(sum(again) > 0, format_string('%d ended more than once', sum(again)), NULL),
-    IF(sum(unbegun) > 0, format_string('%d ended and had not begun', sum(unbegun)), NULL),
-    IF(sum(denied) > 0, format_string('%d failed although an attempt says that it was done', sum(denied)), NULL),
-    IF(sum(unanswered) > 0, format_string('%d are acknowledged and no attempt was answered', sum(unanswered)), NULL),
+    IF(sum(unbegun) > 0, format_string('%d ended without a beginning', sum(unbegun)), NULL),
+    IF(sum(denied) > 0, format_string('%d failed although an attempt succeeded', sum(denied)), NULL),
+    IF(sum(unanswered) > 0, format_string('%d are acknowledged without any response', sum(unanswered)), NULL),
     IF(sum(unnumbered) > 0, format_string('%d events have no number', sum(unnumbered)), NULL))) AS text
 FROM (
   SELECT run, node, incarnation,
@@ -51,7 +51,7 @@ GROUP BY run, node, incarnation
 """
 
 _LED_UNTOLD = """
-SELECT run, format_string('%s appended as leader in its life %d, and no event before tells that it led, of: %s', node,
+SELECT run, format_string('%s, incarnation %d, appended as leader without an earlier event of its leadership: %s', node,
   incarnation, array_join(slice(collect_set(format_string('%s-%d in leader epoch %d', topic, partition, leader_epoch)),
     1, 9), ', ')) AS text
 FROM (
@@ -73,7 +73,7 @@ WITH loaded AS (
   SELECT run, node, incarnation, seq, topic, partition, log_end
   FROM rest WHERE event = 'log_loaded' AND log_end > log_start
 )
-SELECT run, format_string('%s, incarnation %d, found logs longer than its events ever told: %s', node, incarnation,
+SELECT run, format_string('%s, incarnation %d, found logs longer than in its events: %s', node, incarnation,
   array_join(slice(collect_set(format_string('%s-%d up to %d', topic, partition, log_end)), 1, 9), ', ')) AS text
 FROM loaded LEFT ANTI JOIN (
   SELECT /*few(loaded)*/ DISTINCT loaded.run, loaded.node, loaded.incarnation, loaded.seq
@@ -88,7 +88,7 @@ GROUP BY run, node, incarnation
 _UNAPPENDED = """
 -- What was acknowledged at an offset was appended there, or answered as a duplicate of other records. Where no node is
 -- told to have led, nothing is told of logs. What the final leader has was appended: the others are `lost`.
-SELECT run, format_string('%d records were acknowledged that no replica is told to have appended, such as the one at '
+SELECT run, format_string('%d records were acknowledged, but no event has a replica that appended them, such as at '
   'offset %d of %s-%d', count(*), min(place).offset, min(place).topic, min(place).partition) AS text
 FROM (
   SELECT o.run, struct(o.topic, o.partition, o.offset) AS place
@@ -106,7 +106,7 @@ GROUP BY run
 
 _CLOCK = f"""
 -- Numbers go up within a life, and so does its clock. In a big run only unchecked incarnations are read.
-SELECT run, format_string('the clock of %s went back in its life %d, by %d ms at %d ms', node, incarnation,
+SELECT run, format_string('the clock of %s went back in its incarnation %d, by %d ms at %d ms', node, incarnation,
   bigint(max(was_ms - at_ms)), bigint(max_by(was_ms, was_ms - at_ms))) AS text
 FROM (
   SELECT run, node, incarnation, at_ms, max(at_ms) OVER (PARTITION BY run, node, incarnation ORDER BY seq, at_ms

@@ -26,7 +26,7 @@ CHECK = Check(
     subjects=lambda counts: counts["log_loaded"],
     violations=VIOLATIONS,
     evidence="""
-SELECT run, topic, partition, format_string('the events of %s do not tell its checkpoint', node) AS text
+SELECT run, topic, partition, format_string('the events of %s do not have its checkpoint', node) AS text
 FROM rest WHERE event = 'log_loaded' AND checkpointed IS NULL
 """,
 )

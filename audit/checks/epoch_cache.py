@@ -56,10 +56,10 @@ WHERE leader_epoch >= 0 AND first_offset IS NOT NULL AND log_end > kept_from
 """
 
 _UNTOLD = f"""
-SELECT run, topic, partition, format_string('the events of %s do not tell its leader epochs', node) AS text
+SELECT run, topic, partition, format_string('the events of %s do not have its leader epochs', node) AS text
 FROM rest WHERE {_TELL} AND event != 'log_created' AND epochs IS NULL GROUP BY run, node, topic, partition
 UNION ALL
-SELECT run, topic, partition, format_string('no event of %s tells its leader epochs', node)
+SELECT run, topic, partition, format_string('no event of %s has its leader epochs', node)
 FROM log_ranges LEFT ANTI JOIN (SELECT * FROM rest WHERE {_TELL}) USING (run, node, topic, partition)
 WHERE leader_epoch >= 0 GROUP BY run, node, topic, partition
 """

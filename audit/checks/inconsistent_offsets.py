@@ -11,7 +11,7 @@ from audit.checks.check import Check
 
 VIOLATIONS = """
 SELECT run, topic, partition, base_offset AS offset,
-  format_string('what was read at offset %d in leader epoch %d was read as something else in leader epoch %d',
+  format_string('the batch read at offset %d in leader epoch %d differs from the one read in leader epoch %d',
     base_offset, leader_epoch, before.leader_epoch) AS text,
   to_json(struct(digest, before.digest AS other_digest, array(before.leader_epoch, leader_epoch) AS epochs)) AS details
 FROM (

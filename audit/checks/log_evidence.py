@@ -34,7 +34,7 @@ WHERE records != log_end - first_offset OR log_end < bound OR first_offset != be
   OR (first_offset IS NOT NULL AND ends != xxhash64(first_offset) ^ xxhash64(log_end))
 UNION ALL
 SELECT led.run, topic, partition, false, true,
-  format_string('nothing tells what is left of the log of %s since its %s', led.node, dead.what)
+  format_string('no event has the log of %s since its %s', led.node, dead.what)
 FROM (SELECT DISTINCT run, node, topic, partition FROM log_ranges WHERE leads) AS led
 JOIN (
   SELECT run, node, max_by(what, at_ms) AS what
@@ -46,7 +46,7 @@ JOIN (
   GROUP BY run, node HAVING max_by(what, at_ms) != ''
 ) AS dead ON led.run = dead.run AND led.node = dead.node
 UNION ALL
-SELECT run, topic, partition, false, true, 'no event tells who led this partition, or its log is not told'
+SELECT run, topic, partition, false, true, 'no event has the leader of this partition, or its log'
 FROM log_ranges GROUP BY run, topic, partition HAVING NOT max(leads)
 """
 

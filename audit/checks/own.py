@@ -69,5 +69,5 @@ def _of_file(path: Path) -> list[Check]:
         raise AuditInputError(f"{path}{line}: {type(error).__name__}: {error}") from error
     found = [value for value in vars(module).values() if isinstance(value, Check)]
     if not found:
-        raise AuditInputError(f"{path}: no Check in it; write COMMITTED_CUT = Check(name=..., ...), say")
+        raise AuditInputError(f"{path}: no Check in it; define one, such as COMMITTED_CUT = Check(name=..., ...)")
     return found

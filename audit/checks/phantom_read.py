@@ -10,7 +10,7 @@ from audit.checks.log_evidence import UNREADABLE_LOGS
 
 VIOLATIONS = """
 SELECT r.run, r.topic, r.partition, r.base_offset AS offset,
-  format_string('what was read at offset %d (leader epoch %d; times read: %d) no replica ever had',
+  format_string('the batch read at offset %d (leader epoch %d; times read: %d) was on no replica',
     r.base_offset, r.leader_epoch, r.times) AS text,
   to_json(struct(r.digest, r.leader_epoch, r.times)) AS details
 FROM (

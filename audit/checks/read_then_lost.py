@@ -12,7 +12,7 @@ from audit.checks.log_evidence import UNREADABLE_LEADERS
 
 VIOLATIONS = """
 SELECT r.run, r.topic, r.partition, r.base_offset AS offset,
-  format_string('what was read at offset %d (leader epoch %d; times read: %d) the final leader does not have',
+  format_string('the batch read at offset %d (leader epoch %d; times read: %d) is not on the final leader',
     r.base_offset, r.leader_epoch, r.times) AS text,
   to_json(struct(r.digest, r.leader_epoch, r.times, r.first_ms, r.last_ms)) AS details
 FROM lost_reads AS r

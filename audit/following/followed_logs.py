@@ -205,8 +205,8 @@ class Logs:
                 to_ms=event.at_ms,
                 partition=topic_partition_text(*place),
                 who=(event.node,),
-                text=f"the log of {event.node} was cut to {to}, below what is remembered here: whether acknowledged "
-                "records are lost that lie there, the audit of the whole run says",
+                text=f"the log of {event.node} was cut to {to}, below the records in memory; only an "
+                "audit of the whole run can decide whether acknowledged records below it are lost",
                 details={"cut_to": to},
                 events=(event.name,),
             )
@@ -259,7 +259,7 @@ class Logs:
                 at_ms=partition.cause[0],
                 partition=topic_partition_text(*place),
                 who=who,
-                text=f"{why}: what is lost of the partition cannot be said",
+                text=f"{why}: the partition's lost records are unknown",
             )
             partition.untold = first
             return {**found, "untold": first}
@@ -287,10 +287,10 @@ class Logs:
 
     def _untold(self, partition: _Partition) -> tuple[str, tuple[str, ...]]:
         if partition.leader is None:
-            return "no event tells who leads it", ()
+            return "no event has its leader", ()
         node = partition.leader[1]
         if not partition.replica(node).complete:
-            return f"the events of {node}, its leader, do not tell all of its log", (node,)
+            return f"the events of {node}, its leader, do not have all of its log", (node,)
         return "", ()
 
     def _suspect_all(self, place: Place, event: Event) -> None:

@@ -151,8 +151,8 @@ def _happened(verdict: Verdict, timeline: Timeline, drawn: list[TopicPartition],
     note = ""
     if not timeline.complete:
         note = (
-            '<p class="note">The run is too big to be drawn whole: of its writes and appends the picture shows some, '
-            "and does not tell lost records apart. The verdict is about all of them.</p>"
+            '<p class="note">The run is too big to be drawn whole: the picture shows a sample of writes and appends, '
+            "and does not mark lost records. The verdict is about all of them.</p>"
         )
     pane = f'<div class="scroll" id="picture" tabindex="0" role="group" aria-label="{_PANE}">{figures}</div>'
     hint = '<p class="hint">The picture goes on to the right.</p>'

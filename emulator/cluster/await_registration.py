@@ -108,7 +108,7 @@ class Returning:
             for node in brokers:
                 if expires := self._expires(node):
                     text += (
-                        f"; {node.name} may end because its earlier session lives: {expires}, "
+                        f"; {node.name} may exit because its earlier session has not expired: {expires}, "
                         f"then faultline start {node.name}"
                     )
         return text

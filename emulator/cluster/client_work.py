@@ -222,7 +222,7 @@ class ClientWork:
             raise Refused(f"a topic's name is of letters, digits, '.', '_' and '-', not {topic!r}")
         if topic in topics_of(self._mailbox.player.seen.assignments):
             marked = topic in self._mailbox.player.seen.marked
-            until = "; it is marked for deletion, and there until all its replicas are gone" if marked else ""
+            until = "; it is marked for deletion, and exists until all its replicas are deleted" if marked else ""
             raise Refused(f"topic {topic} exists already{until}")
 
     def _topic_setting(self, name: str, value: object) -> Any:

@@ -144,7 +144,7 @@ def choose(name: str | None, runs: Path = RUNS) -> Found:
     running = [one for one in running if not one.name.startswith(PROGRAM_PREFIX)] or running
     if len(running) > 1:
         names = [one.name for one in running]
-        raise NoCluster(f"several clusters run: {', '.join(names)}; say which with --cluster NAME")
+        raise NoCluster(f"several clusters run: {', '.join(names)}; choose one with --cluster NAME")
     return running[0]
 
 
@@ -154,7 +154,7 @@ def _chosen(name: str, matching: list[Found], names: list[str]) -> Found:
         return running[0]
     if running:
         where = ", ".join(shown(one.directory) for one in running)
-        raise NoCluster(f"several clusters are called {name}: say which directory: {where}")
+        raise NoCluster(f"several clusters are called {name}; choose one by its directory: {where}")
     close = get_close_matches(name, names, n=1)
     there = f"; nearest: {close[0]}" if close else f"; there is {', '.join(names)}" if names else "; none runs"
     raise NoCluster(f"no cluster {name!r} runs{_left(matching) or there}")

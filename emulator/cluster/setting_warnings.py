@@ -40,5 +40,5 @@ class SettingWarnings:
             known = msgspec.convert(settings.get("settings", {}), Account)
             write_json(self._file, {**settings, "settings": merged(known, account)})
         except (OSError, msgspec.MsgspecError, AttributeError) as error:
-            remarks.append(f"warning: audits will not know of it: {self._file}: {error}")
+            remarks.append(f"warning: audits cannot read it: {self._file}: {error}")
         return remarks

@@ -132,7 +132,7 @@ def missing_lives(
             if over or last_ms - starts.get((node, incarnation), -math.inf) > REPORT_EVERY_MS:
                 reasons.append(f"no events of {node}, incarnation {incarnation}, are there, and it was started")
         elif node != INJECTOR and (node, incarnation) not in begun:
-            reasons.append(f"the events of {node}, incarnation {incarnation}, do not tell its start")
+            reasons.append(f"the events of {node}, incarnation {incarnation}, do not have its start")
     strangers = {node for node, _ in lives} - {*processes} if OBSERVER in processes else set()
     return reasons + [f"there are events of {node}, and the run has no such process" for node in sorted(strangers)]
 
@@ -188,7 +188,7 @@ def reported_ends(notes: Iterable[Note]) -> dict[Life, float]:
 def turned_back(lives: Mapping[Life, Told]) -> list[str]:
     """Incarnations that began before their predecessor had ended."""
     return [
-        f"the clock of {node} went back between its lives {incarnation - 1} and {incarnation}, from "
+        f"the clock of {node} went back between its incarnations {incarnation - 1} and {incarnation}, from "
         f"{lives[node, incarnation - 1].last_ms:.0f} ms to {report.first_ms:.0f} ms"
         for (node, incarnation), report in lives.items()
         if (node, incarnation - 1) in lives and report.first_ms < lives[node, incarnation - 1].last_ms

@@ -140,7 +140,7 @@ def why_late(lateness: Lateness, compared: str, speed: float | None) -> str:
     `compared`: the recordings that the run was compared with, "" if none; `speed`: of its clock.
     """
     if lateness.worst_ms is None or lateness.limit_ms is None:
-        return "no process tells how late its timers were"
+        return "no process reported the lateness of its timers"
     of_whom, once = (
         ", ".join(f"{node} {late_ms:.0f} ms" for late_ms, node in late) for late in (lateness.of_whom, lateness.once)
     )

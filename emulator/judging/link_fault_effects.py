@@ -81,7 +81,7 @@ def undone(notes: Iterable[Note], done: int | None) -> list[str]:
     requested = {note.rule for note in notes if note.event == "fault_asked" and not _is_heal_request(note)}
     if done is None or len(requested) >= done:
         return []
-    return [f"the scenario did {done} faults on links, and events tell of {len(requested)}"]
+    return [f"the scenario did {done} faults on links, and events report {len(requested)}"]
 
 
 def _is_heal_request(note: Note) -> bool:
@@ -127,7 +127,7 @@ def _verdict(rule_id: str, rule: _Rule, ended: Mapping[tuple[str, int], float]) 
 def _reasons(verdict: FaultVerdict, rule: _Rule) -> list[str]:
     reasons = []
     if not rule.in_force:
-        reasons.append(f"fault {verdict.rule!r} was asked for but was in force nowhere")
+        reasons.append(f"fault {verdict.rule!r} was requested but was in force nowhere")
     elif not verdict.took_effect:
         reasons.append(f"fault {verdict.rule!r} stopped nothing: no traffic met it")
     if verdict.healed is False:

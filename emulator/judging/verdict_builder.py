@@ -75,7 +75,7 @@ def doubts_about(faults: Iterable[FaultVerdict]) -> list[str]:
     found = []
     for fault in faults:
         if fault.in_force_ms is None:
-            found.append(f"fault {fault.rule!r} was asked for but was in force nowhere")
+            found.append(f"fault {fault.rule!r} was requested but was in force nowhere")
         elif not fault.took_effect:
             found.append(f"fault {fault.rule!r} stopped nothing: no traffic met it")
         if fault.healed is False:

@@ -38,4 +38,4 @@ def check_speed(speed: float, driver: Driver) -> None:
     if not SPEEDS[0] <= speed <= SPEEDS[1]:
         raise UnusableOption(f"--speed {speed:g}: from {SPEEDS[0]:g} to {SPEEDS[1]:g}")
     if driver == "kernel" and speed != KERNEL_SPEED:
-        raise UnusableOption(f"--speed {speed:g}: the kernel's TCP knows no other speed than {KERNEL_SPEED:g}")
+        raise UnusableOption(f"--speed {speed:g}: the kernel driver needs speed {KERNEL_SPEED:g}")

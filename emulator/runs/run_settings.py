@@ -97,7 +97,7 @@ def known_of(values: Mapping[str, Any], version: str, where: str, dropped: list[
 
 
 def why_dropped(setting: Setting, version: str) -> str:
-    return f"Kafka {version} does not know it: {setting.lifetime}"
+    return f"not a setting of Kafka {version}: {setting.lifetime}"
 
 
 def _key(name: str) -> str:

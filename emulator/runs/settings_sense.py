@@ -67,7 +67,7 @@ def _clients(scenario: Scenario, everything: Everything, cluster: dict[str, Any]
     if is_scala(PRODUCER, producer):
         java = java_producer({name: given.value for name, given in producer.items()})
         shown = ", ".join(f"{name}={java[name]}" for name in ("acks", "retries", "request.timeout.ms", "linger.ms"))
-        yield f"the Scala producer is played by the Java producer with what it would have: {shown}"
+        yield f"the Java producer replaces the Scala producer, with the equivalent settings: {shown}"
     session = values_of(consumer).get("session.timeout.ms")
     if session is not None and "group.min.session.timeout.ms" in cluster:
         least, most = cluster["group.min.session.timeout.ms"], cluster["group.max.session.timeout.ms"]

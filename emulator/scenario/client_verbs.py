@@ -35,7 +35,7 @@ def produce(k: Keys, at_s: float | None) -> Steps:
     if "batch" in k or "compression" in k:
         return _message_set(k, values, acks, partition, at_s)
     if "broker" not in k and "client" not in k:
-        k.reader.problem(k.node, "produce needs 'broker' or 'client' (whose leader is then asked for)")
+        k.reader.problem(k.node, "produce needs 'broker' or 'client' (whose metadata then has the leader)")
     for key in ("settings", "every_s", "client_version"):
         if key in k and ("broker" in k or "client" not in k):
             k.reader.problem(k.nodes[key], f"{key} is for a client's own producer: with 'client', without 'broker'")

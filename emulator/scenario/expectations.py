@@ -227,7 +227,7 @@ def _expectation(reader: StepReader, node: Node, versions: tuple[str, ...]) -> m
     what = {key: SUBJECTS[of][key](reader, value) for key, value in given.items()}
     conditions = [key for key in what if key not in (*REQUIRED.get(of, ()), "nth", "broker", "partition", "topic")]
     if of != "check" and not conditions and isinstance(fields[of], MappingNode):
-        reader.problem(fields[of], f"{of} expects nothing: say one of {', '.join(SUBJECTS[of])}")
+        reader.problem(fields[of], f"{of} expects nothing; name one of {', '.join(SUBJECTS[of])}")
     text = reader.text(fields["text"]) if "text" in fields else None
     kafka = _versions(reader, fields.get("kafka"), versions)
     return None if text is None else m.Expectation(text=text, of=of, what=what, kafka=kafka)
@@ -243,7 +243,7 @@ def read_violations(reader: StepReader, node: Node, versions: tuple[str, ...]) -
         count = reader.integer(fields["count"], "count", low=1) if "count" in fields else None
         sometimes = bool(reader.truth(fields["sometimes"], "sometimes")) if "sometimes" in fields else False
         if sometimes and count is not None:
-            reader.problem(fields["count"], "what is violated only sometimes has no count")
+            reader.problem(fields["count"], "a violation with 'sometimes' has no count")
         kafka = _versions(reader, fields.get("kafka"), versions)
         if check is None or because is None:
             return None

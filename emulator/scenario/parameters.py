@@ -115,7 +115,7 @@ def _place(root: MappingNode, parameter: Parameter) -> tuple[Node, tuple[str, ..
     step = steps[max(parameter.number, 1) - 1]
     if not isinstance(step, MappingNode):
         where = f"line {step.start_mark.line + 1}"
-        raise UnusableParameter(f"{parameter.name}: {parameter.word} stands without a value in {where}")
+        raise UnusableParameter(f"{parameter.name}: {parameter.word} has no value in {where}")
     if parameter.keys[:1] and parameter.keys[0] in AROUND:
         return step, parameter.keys
     verb = _within(step, parameter.word)

@@ -170,7 +170,7 @@ VERBS: dict[str, Verb] = {
     "start": fault.start(),
     **{step.VERB: fault.machine(step) for step in m.MACHINE_STEPS if step not in fault.APART},
     "power-loss": Verb(
-        does="The node dies with its page cache; `batches_kept` batches of the log survive (default: the seed says).",
+        does="The node dies with its page cache; `batches_kept` batches of the log survive (default: by the seed).",
         read=fault.power_loss, keys=("node", "batches_kept", "partition"), required=("node",), short="node",
     ),
     "lose-unsynced": Verb(
@@ -206,11 +206,11 @@ VERBS: dict[str, Verb] = {
         required=("topic", "partitions"),
     ),
     "reassign": Verb(
-        does="Asks the controller to move partitions to other replicas; does not wait.",
+        does="Requests that the controller move partitions to other replicas; does not wait.",
         read=topics.or_fails(topics.reassign), keys=("partitions", "may_fail"), required=("partitions",),
     ),
     "produce": Verb(
-        does="One batch per value to a broker (or as a client in an AZ, who asks for the leader).",
+        does="One batch per value to a broker, or by a client in an AZ, which finds the leader.",
         read=client.produce,
         keys=(
             "broker", "client", "values", "acks", "retries", "timeout_ms", "socket_timeout_s", "idempotent",
@@ -219,7 +219,7 @@ VERBS: dict[str, Verb] = {
         required=("values", "acks"),
     ),
     "workload": Verb(
-        does="In each AZ a producer at a rate and a consumer, which go on beside the steps that follow.",
+        does="Starts in each AZ a producer with a rate and a consumer; they run during later steps.",
         read=load.workload,
         keys=(
             "name", "topic", "rate", "acks", "retries", "idempotent", "client_version", "keys", "value_bytes",
@@ -228,7 +228,7 @@ VERBS: dict[str, Verb] = {
         required=("name",), short="name",
     ),
     "stop-workload": Verb(
-        does="Ends a workload, or all; until what is under way has ended, at most `limit_s`.",
+        does="Ends a workload, or all; waits for operations in flight, at most `limit_s`.",
         read=load.stop_workload, keys=("name", "limit_s"), short="name",
     ),
     "library-produce": Verb(
@@ -240,7 +240,7 @@ VERBS: dict[str, Verb] = {
         read=client.fetch, keys=("broker", "offset", "client", "partition"), required=("broker",), short="broker",
     ),
     "consume": Verb(
-        does="A consumer of a group reads from where the group was, to the end, and leaves.",
+        does="A consumer of a group reads from the committed offset to the log's end, and leaves.",
         read=group.consume, keys=("group", "partitions", "old", "settings", "at_least_s", "limit_s", "client"),
         required=("group",), short="group",
     ),
@@ -251,7 +251,7 @@ VERBS: dict[str, Verb] = {
         required=("group", "offset"),
     ),
     "committed": Verb(
-        does="What a group has committed.",
+        does="Reads a group's committed offset.",
         read=group.committed, keys=("group", "old", "settings", "limit_s", "client", "partition"),
         required=("group",), short="group",
     ),
@@ -260,11 +260,11 @@ VERBS: dict[str, Verb] = {
         read=client.metadata, keys=("broker", "partition"), required=("broker",), short="broker",
     ),
     "list-offsets": Verb(
-        does="Where a partition begins and ends for consumers, by a broker.",
+        does="A partition's first and last offset for consumers, from a broker.",
         read=client.list_offsets, keys=("broker", "partition"), required=("broker",), short="broker",
     ),
     "elect-preferred": Verb(
-        does="Asks for the preferred leaders; does not wait.",
+        does="Requests an election of preferred leaders; does not wait.",
         read=topics.or_fails(topics.elect_preferred), keys=("partitions", "may_fail"), short="partitions",
     ),
     "elect-controller": Verb(
@@ -272,25 +272,25 @@ VERBS: dict[str, Verb] = {
         read=topics.or_fails(topics.elect_controller), keys=("may_fail",),
     ),
     "snapshot": Verb(
-        does="Notes every replica's log and checkpoints under a label.",
+        does="Records every replica's log and checkpoints under a label.",
         read=_snapshot, keys=("label",), required=("label",), short="label",
     ),
     "record": Verb(
-        does="Notes what the session service holds: partition-state, controller, partitions; or logs with wrappers.",
+        does="Records ZooKeeper's partition-state, controller or partitions; or logs with wrappers.",
         read=_record, keys=("what", "partition"), required=("what",), short="what",
     ),
     "wait": Verb(
-        does="Until a condition holds, at most `limit_s`; in vain, the run is unknown, unless it `may_time_out`.",
+        does="Waits for a condition, at most `limit_s`; after a timeout the run is unknown, unless it `may_time_out`.",
         read=_wait, keys=("until", "limit_s", "called", "may_time_out"), required=("until",), short="until",
     ),
-    "pause": Verb(does="So many seconds.", read=_pause, keys=("s",), required=("s",), short="s"),
+    "pause": Verb(does="Waits so many seconds.", read=_pause, keys=("s",), required=("s",), short="s"),
     "settle": Verb(
-        does="Until nothing has changed for `quiet_s`: the session service, brokers' metadata, the logs' sizes.",
+        does="Waits until ZooKeeper, brokers' metadata and the logs' sizes have not changed for `quiet_s`.",
         read=_settle, keys=("quiet_s", "limit_s"), required=("quiet_s",), short="quiet_s",
     ),
     "await": Verb(
-        does="Until that background step has ended.", read=_await, keys=("name",), required=("name",), short="name"
+        does="Waits for that background step.", read=_await, keys=("name",), required=("name",), short="name"
     ),
-    "repeat": Verb(does="Steps, so many times.", read=_repeat, keys=("times", "steps"), required=("times", "steps")),
+    "repeat": Verb(does="Repeats steps.", read=_repeat, keys=("times", "steps"), required=("times", "steps")),
 }  # fmt: skip
 """The grammar of steps."""

@@ -120,7 +120,7 @@ class _Reading:
         elif setting.only_update:
             self._drop(entry, "it is given to running brokers only, by kafka-configs")
         elif not setting.exists_in(self._version):
-            self._drop(entry, f"Kafka {self._version} does not know it: {setting.lifetime}")
+            self._drop(entry, f"not a setting of Kafka {self._version}: {setting.lifetime}")
         else:
             self._known_entry(entry, setting)
 

@@ -105,13 +105,13 @@ def _parse(data: bytes, path: str, parse_entry: Callable[[str], None]) -> None:
     entries = lines[2:]
     for number, line in enumerate(entries, start=3):
         if number - 2 > expected:
-            raise CheckpointDamaged(path, number, f"{len(entries)} entries, line 2 says {expected}")
+            raise CheckpointDamaged(path, number, f"{len(entries)} entries, but {expected} in line 2")
         try:
             parse_entry(line)
         except ValueError as error:
             raise CheckpointDamaged(path, number, str(error)) from None
     if len(entries) < expected:
-        raise CheckpointDamaged(path, len(lines) + 1, f"{len(entries)} entries, line 2 says {expected}")
+        raise CheckpointDamaged(path, len(lines) + 1, f"{len(entries)} entries, but {expected} in line 2")
 
 
 def _lines(data: bytes, path: str) -> list[str]:

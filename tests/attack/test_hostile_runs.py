@@ -302,7 +302,7 @@ def test_spark_keeps_apart_what_a_node_says_in_anothers_name(spark: SparkSession
 
     run, flat = in_folders(tmp_path / "run"), run_with(tmp_path / "flat", b"")
     verdict, other = audit_runs(spark, [run, flat], scratch=str(tmp_path / "scratch"))
-    assert verdict.quarantine.reasons == {"of broker-1, life 1, in the file broker-0.1.jsonl": 1}
+    assert verdict.quarantine.reasons == {"of broker-1, incarnation 1, in the file broker-0.1.jsonl": 1}
     assert (verdict.measures["events"], other.measures["events"]) == (len(SOUND) + 2, len(SOUND))
     [kept] = (msgspec.json.decode(line) for line in (run / "quarantine.jsonl").read_bytes().splitlines())
     assert kept["file"] == "broker-0.1.jsonl" and "node_stopped" in kept["line"]

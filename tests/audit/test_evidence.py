@@ -139,7 +139,7 @@ ROWS: dict[str, tuple[Callable[[Files], Files], str]] = {
     "no file of a first life": (lambda f: _without(f, "broker-2.1.jsonl"), "no events of broker-2, incarnation 1"),
     "no file of a last life": (lambda f: _without(f, "broker-2.2.jsonl"), "no events of broker-2, incarnation 2"),
     "lines of another run": (_lines_of_another_run, "of another run, another: 1"),
-    "a node calls itself another": (_another_name, "of broker-7, life 1, in the file broker-1.1.jsonl"),
+    "a node calls itself another": (_another_name, "of broker-7, incarnation 1, in the file broker-1.1.jsonl"),
     "a log without its beginning": (_log_without_its_beginning, ""),
     "one number twice, one missing": (_one_number_twice, "some numbers up to "),
     "one offset twice, one missing": (_one_offset_twice, ""),
@@ -148,12 +148,12 @@ ROWS: dict[str, tuple[Callable[[Files], Files], str]] = {
     "no role": (_set("broker-1.1.jsonl", "role_changed", role=None), "role_changed lacks role"),
     "no outcome": (_set("observer.1.jsonl", "operation_ended", outcome=None), "operation_ended lacks outcome"),
     "an operation ended twice": (_ended_twice, "of operations of observer, incarnation 1, 1 ended more than once"),
-    "a leader without a role": (_leader_without_role, "broker-0 appended as leader in its life 1"),
-    "a clock that goes back": (_clock_goes_back, "the clock of broker-1 went back in its life 1"),
+    "a leader without a role": (_leader_without_role, "broker-0, incarnation 1, appended as leader"),
+    "a clock that goes back": (_clock_goes_back, "the clock of broker-1 went back in its incarnation 1"),
     "a log found too long": (_set("broker-2.2.jsonl", "log_loaded", log_end=100), "__consumer_offsets-0 up to 100"),
     "failed, and was done": (
         _set("observer.1.jsonl", "operation_ended", outcome="failed"),
-        "1 failed although an attempt says that it was done",
+        "1 failed although an attempt succeeded",
     ),
 }
 """{what is changed: (how, part of the reason; "": a check says it)}"""

@@ -141,7 +141,7 @@ def test_a_cut_that_lasts_to_the_end_needs_no_heal() -> None:
 
 def test_a_rule_in_force_nowhere_makes_the_run_unknown() -> None:
     _, reasons = fault_verdicts([note("fault_asked", 10, rule="r", what="cut az-9", expects_traffic=True)])
-    assert reasons == ["fault 'cut az-9' was asked for but was in force nowhere"]
+    assert reasons == ["fault 'cut az-9' was requested but was in force nowhere"]
 
 
 def test_a_node_that_stops_with_a_code_died_by_itself() -> None:
@@ -247,7 +247,7 @@ def test_a_late_run_says_what_to_do(speed: float, what_to_do: str) -> None:
 def test_a_run_without_timer_measurements_is_unknown() -> None:
     unmeasured = late_timers([], 40.0)
     assert unmeasured == Lateness(None, 40.0, late=True)
-    assert why_late(unmeasured, "", 5.0) == "no process tells how late its timers were"
+    assert why_late(unmeasured, "", 5.0) == "no process reported the lateness of its timers"
     assert not late_timers([], None).late
 
 

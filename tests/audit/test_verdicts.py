@@ -157,7 +157,7 @@ def test_events_that_are_missing_make_the_run_unknown(audit: Audit) -> None:
 def test_an_acknowledged_record_without_an_append_makes_the_run_unknown(audit: Audit) -> None:
     verdict = audit(healthy().ended("d", at=3))
     assert verdict.unknown_because == [
-        "1 records were acknowledged that no replica is told to have appended, such as the one at offset 3 of t-0"
+        "1 records were acknowledged, but no event has a replica that appended them, such as at offset 3 of t-0"
     ]
 
 

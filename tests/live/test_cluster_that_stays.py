@@ -204,7 +204,7 @@ def test_topics_are_deleted_and_made_again(up: Callable[..., Live]) -> None:
     live.until(lambda: live.partition()["isr"] == [2])
     assert live.ask(DeleteTopic("t"), 1.0).code == 3
     assert live.ask(DeleteTopic("t")).error == "delete-topic t: it is marked for deletion already"
-    why = "topic t exists already; it is marked for deletion, and there until all its replicas are gone"
+    why = "topic t exists already; it is marked for deletion, and exists until all its replicas are deleted"
     assert live.ask(CreateTopic("t", [[BrokerId(0)]])).error == why
     assert live.did(DescribeTopic())["marked_for_deletion"] == ["t"]
     live.did(Machine("start", "broker-1"))

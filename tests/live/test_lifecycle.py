@@ -130,7 +130,7 @@ def test_two_clusters_stand_side_by_side(up: Callable[..., Live]) -> None:
     one, two = up("one"), up("two")
     assert not set(one.ports()) & set(two.ports())
     which = faultline("status")
-    assert which.code == 2 and "several clusters run: one, two; say which with --cluster NAME" in which.err
+    assert which.code == 2 and "several clusters run: one, two; choose one with --cluster NAME" in which.err
     assert faultline("cut", "az-0", "--cluster", "two").code == 0
     assert one.status()["faults"] == [] and len(two.status()["faults"]) == 1
     ports = one.ports()

@@ -63,7 +63,7 @@ def test_without_a_name_the_only_one_that_runs_is_meant(home: Path) -> None:
     put(home, "one-1", alive("one"))
     assert choose(None).name == "one"
     put(home, "two-1", alive("two"))
-    with pytest.raises(NoCluster, match="several clusters run: one, two; say which with --cluster NAME"):
+    with pytest.raises(NoCluster, match="several clusters run: one, two; choose one with --cluster NAME"):
         choose(None)
 
 
@@ -74,7 +74,7 @@ def test_a_cluster_of_a_program_counts_where_no_other_runs(home: Path) -> None:
     assert choose(None).name == "one"
     assert choose("python-a").name == "python-a"
     put(home, "two-1", alive("two"))
-    with pytest.raises(NoCluster, match="several clusters run: one, two; say which with --cluster NAME"):
+    with pytest.raises(NoCluster, match="several clusters run: one, two; choose one with --cluster NAME"):
         choose(None)
 
 
@@ -86,7 +86,7 @@ def test_a_name_a_folder_or_a_path_says_which(home: Path) -> None:
     with pytest.raises(NoCluster, match="no cluster 'tow' runs; nearest: two"):
         choose("tow")
     put(home, "one-2", alive("one"))
-    with pytest.raises(NoCluster, match=r"several clusters are called one: say which directory: .*one-1.*one-2"):
+    with pytest.raises(NoCluster, match=r"several clusters are called one; choose one by its dir.*: .*one-1.*one-2"):
         choose("one")
 
 

@@ -80,8 +80,8 @@ def test_a_start_that_is_not_done_names_how_to_wait_and_when_the_earlier_session
     goes_on = f"not ended after 1.5 s; it goes on: {SHOWN} ({LONGER})"
     reported = dead.returning.not_ended(START, 1.5, ["broker-1"])
     assert reported == goes_on + (
-        "; broker-1 may end because its earlier session lives: it expires within 4.0 s, if the ensemble has a quorum, "
-        "then faultline start broker-1"
+        "; broker-1 may exit because its earlier session has not expired: it expires within 4.0 s, "
+        "if the ensemble has a quorum, then faultline start broker-1"
     )
     assert dead.returning.not_ended(START, 1.5, ["client-1"]) == goes_on
     dead.live.discard(1)

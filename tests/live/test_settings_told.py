@@ -71,5 +71,5 @@ def test_an_unreadable_file_is_reported_and_stays(content: str, spec: RunSpec, t
     file.write_text(content)
     warnings = SettingWarnings(tmp_path, spec)
     output = warnings.with_warnings({}, BROKER, {"log.retention.ms": 2}, "broker alter all")["said"]
-    assert output[-1].startswith(f"warning: audits will not know of it: {file}: ")
+    assert output[-1].startswith(f"warning: audits cannot read it: {file}: ")
     assert file.read_text() == content

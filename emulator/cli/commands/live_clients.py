@@ -170,14 +170,14 @@ def _all_acknowledged(result: dict[str, Any]) -> int:
 def show_topics(out: Console, result: dict[str, Any]) -> None:
     for topic, partitions in result.get("topics", {}).items():
         if topic in result["marked_for_deletion"]:
-            out.print(f"{topic}: {MARKED}; it is there until all its replicas are gone", markup=False)
+            out.print(f"{topic}: {MARKED}; it exists until all its replicas are deleted", markup=False)
         for it in partitions:
             replicas, isr = ",".join(map(str, it["replicas"])), ",".join(map(str, it["isr"]))
             where = f"{topic}-{it['partition']}"
             out.print(f"{where}: leader {it['leader']}, epoch {it['leader_epoch']}, replicas {replicas}, in sync {isr}")
             for broker, view in it["views"].items():
                 if view["epoch"] is None:
-                    out.print(f"  {broker} does not know it")
+                    out.print(f"  {broker} has no metadata of it")
                 elif (view["leader"], view["epoch"]) != (it["leader"], it["leader_epoch"]):
                     out.print(f"  {broker} still believes: leader {view['leader']}, epoch {view['epoch']}")
     show_notes(out, result)

@@ -59,7 +59,7 @@ def _ended_text(ended: Ended) -> str:
         "down": f"{ended.name} is down after {ended.seconds:.1f} s",
         "stale": f"{ended.name} had been killed; cleaned up",
         "detached": f"{ended.name} is detached; its containers live on until `docker compose down`",
-        "elsewhere": f"{ended.name} lives in another container or on another machine, and is ended there",
+        "elsewhere": f"{ended.name} runs in another container or on another machine; stop it there",
         "playing": f"{ended.name} is being played and goes on; Ctrl-C ends it where it was started",
     }.get(ended.how, f"{ended.name} did not answer and was {ended.how} after {ended.seconds:.1f} s")
     left = f"; {ended.orphans} processes that were left had to be killed" if ended.orphans else ""

@@ -114,7 +114,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     route_of(r.CreateTopic, POST, "/v1/topics", "Creates a topic; done when every partition has a leader.", status=201),
     route_of(r.DescribeTopic, GET, "/v1/topics/{topic}", "One topic, as the session service and each broker has it."),
     route_of(r.AlterTopic, PATCH, "/v1/topics/{topic}", "Sets and removes settings of a topic."),
-    route_of(r.DeleteTopic, DELETE, "/v1/topics/{topic}", "Deletes a topic; done when every replica is gone."),
+    route_of(r.DeleteTopic, DELETE, "/v1/topics/{topic}", "Deletes a topic; returns when every replica is deleted."),
     route_of(r.TopicOffsets, GET, "/v1/topics/{topic}/offsets", "First and last offsets of its partitions."),
     route_of(r.AddPartitions, POST, "/v1/topics/{topic}/partitions", "Sets the number of its partitions.", status=201),
     route_of(r.Produce, POST, "/v1/topics/{topic}/records", "Writes records; `attempts` has the outcome of each."),

@@ -78,7 +78,7 @@ def high_watermark_above_log_end(truth: Truth) -> Iterator[Violation]:
         high_watermark, log_end = reached.high_watermark, reached.log_end
         if high_watermark > log_end:
             text = (
-                f"{node}, in its life {incarnation}, had a high watermark of {high_watermark}, "
+                f"{node}, in incarnation {incarnation}, had a high watermark of {high_watermark}, "
                 f"and its log never reached beyond {log_end}"
             )
             details = {"node": node, "incarnation": incarnation, "high_watermark": high_watermark, "log_end": log_end}

@@ -22,7 +22,7 @@ def read_then_lost(truth: Truth) -> Iterator[Violation]:
         if topic_partition[0] in truth.gone:
             continue
         if final.holds(topic_partition, digest, offset) is False:
-            yield _violation(topic_partition, offset, times, "the final leader does not have")
+            yield _violation(topic_partition, offset, times, "is not on the final leader")
 
 
 @oracle_check("phantom-read", "batches read", batches_read)
@@ -36,7 +36,7 @@ def phantom_read(truth: Truth) -> Iterator[Violation]:
     for (topic_partition, offset, digest), times in sorted(_distinct(truth, lives_apart=False).items()):
         held = ever.get(topic_partition)
         if held is None or not held.covers(digest, offset):
-            yield _violation(topic_partition, offset, times, "no replica ever had")
+            yield _violation(topic_partition, offset, times, "was on no replica")
 
 
 @oracle_check("read-above-high-watermark", "batches read", batches_read)
@@ -86,8 +86,8 @@ def inconsistent_offsets(truth: Truth) -> Iterator[Violation]:
         for (base, digest), (last, epoch) in sorted(contents.items()):
             if furthest is not None and furthest[0] >= base and furthest[1] != digest:
                 text = (
-                    f"what was read at offset {base} in leader epoch {epoch} was read as something else "
-                    f"in leader epoch {furthest[2]}"
+                    f"the batch read at offset {base} in leader epoch {epoch} differs from the one "
+                    f"read in leader epoch {furthest[2]}"
                 )
                 yield Violation(topic_partition, base, text, {"digest": digest, "epochs": [furthest[2], epoch]})
             furthest = max(furthest or (-1, -1, -1), (last, digest, epoch))
@@ -144,6 +144,6 @@ def _distinct(truth: Truth, *, lives_apart: bool = True) -> Batches:
 
 def _violation(topic_partition: TopicPartition, offset: int, times: list[Given], missing: str) -> Violation:
     epoch = min(given.read.leader_epoch for given in times)
-    text = f"what was read at offset {offset} (leader epoch {epoch}; times read: {len(times)}) {missing}"
+    text = f"the batch read at offset {offset} (leader epoch {epoch}; times read: {len(times)}) {missing}"
     details = {"digest": times[0].read.digest, "leader_epoch": epoch, "times": len(times)}
     return Violation(topic_partition, offset, text, details)

@@ -49,7 +49,7 @@ def epoch_cache(truth: Truth) -> Iterator[Violation]:
     """
     for one in truth.outlived:
         text = (
-            f"{one.node}, in its life {one.incarnation}, still had leader epoch {one.epoch} begin at offset "
+            f"{one.node}, in incarnation {one.incarnation}, still had leader epoch {one.epoch} begin at offset "
             f"{one.begins} after its log ended at {one.log_end}"
         )
         yield Violation(one.topic_partition, one.begins, text, {"node": one.node, "leader_epoch": one.epoch})
@@ -80,7 +80,7 @@ def checkpoint_ahead(truth: Truth) -> Iterator[Violation]:
     """One replica whose log, at one start, ended below its checkpointed high watermark."""
     for ahead in truth.ahead:
         text = (
-            f"{ahead.node}, at the start of its life {ahead.incarnation}, had {ahead.checkpointed} as checkpointed "
+            f"{ahead.node}, at the start of incarnation {ahead.incarnation}, had {ahead.checkpointed} as checkpointed "
             f"high watermark, and its log ended at {ahead.log_end}"
         )
         details = {"node": ahead.node, "incarnation": ahead.incarnation, "checkpointed": ahead.checkpointed}

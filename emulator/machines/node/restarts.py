@@ -79,7 +79,7 @@ def _restarted(
         assert setting is not None, name
         is_new = settings.get(name) is not None
         if not setting.exists_in(binary) and name not in insists:
-            dropped.append(Dropped(name, f"Kafka {binary} does not know it: {setting.lifetime}", where))
+            dropped.append(Dropped(name, f"not a setting of Kafka {binary}: {setting.lifetime}", where))
         else:
             kept[name] = Given(usable(name, value, binary), where if is_new else "")
     if kept.get(ON_DISK, Given("", "")).value != spec.given.get(node, {}).get(ON_DISK, ""):

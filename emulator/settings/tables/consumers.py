@@ -84,7 +84,7 @@ GROUPS: tuple[Group, ...] = (
     ),
     set_here(
         "The group, and the bootstrap servers",
-        "steps say it",
+        "each step sets it",
         text("group.id"),
         listing("bootstrap.servers"),
         scope=CONSUMER,

@@ -76,7 +76,7 @@ GROUPS: tuple[Group, ...] = (
     ),
     set_here(
         "The bootstrap servers",
-        "a client knows the brokers of the topology",
+        "a client connects to the brokers of the topology",
         listing("bootstrap.servers"),
         scope=PRODUCER,
     ),

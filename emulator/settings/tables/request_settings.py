@@ -62,7 +62,7 @@ GROUPS: tuple[Group, ...] = (
     ),
     not_modelled(
         "A queue of requests that is full",
-        "as many requests stand in line as there are connections; the network's threads never stop",
+        "there is at most one queued request per connection, so the network threads never block",
         ALL,
         (integer("queued.max.requests", 500, low=1, unit="requests"), below(500)),
     ),

@@ -45,7 +45,7 @@ GROUPS: tuple[Group, ...] = (
     ),
     set_here(
         "The Scala producer: its bootstrap servers",
-        "a client knows the brokers of the topology",
+        "a client connects to the brokers of the topology",
         listing("metadata.broker.list", **SCALA),
         text("host", **SCALA),
         integer("port", **SCALA),

@@ -48,7 +48,7 @@ def _images_of(file: Path, nodes: Sequence[str]) -> dict[str, str]:
     try:
         services: dict[str, dict[str, Any]] = YAML(typ="safe", pure=True).load(text)["services"]
     except (YAMLError, KeyError, TypeError) as error:
-        why = f"the compose tool's `config` says nothing of its services: {error!r}"
+        why = f"the compose tool's `config` has no services: {error!r}"
         raise DockerFailed(f"{shown(file)}: {why}") from None
     own = {node: services[node] for node in nodes if node in services}
     return {

@@ -83,7 +83,7 @@ class Cluster:
         for spec in specs.values():
             spec.load()
         assert not kafka or (engine is None and speed == 1.0), "Kafka clients come to processes here, at speed 1"
-        assert links is None or speed == 1.0, "the kernel's TCP knows no other speed"
+        assert links is None or speed == 1.0, "the kernel driver needs speed 1"
         self.run_dir = run_dir
         self.topology = topology
         self.token = token or secrets.token_hex(16)

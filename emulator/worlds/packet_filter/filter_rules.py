@@ -12,15 +12,15 @@ PREFIX: Final = "faultline_"
 
 def require_possible(rule: LinkRule) -> None:
     """Raises RuleError: packets have addresses and ports, no purposes and no APIs."""
-    nodes = "; the nodes can: --driver nodes"
+    nodes = "; use --driver nodes"
     if rule.kind != "cut":
         raise RuleError(f"the kernel driver makes cuts only, not {rule.kind}{nodes}")
     if rule.client_ids:
-        raise RuleError(f"the kernel cannot tell the connections of {', '.join(rule.client_ids)} from others{nodes}")
+        raise RuleError(f"the kernel driver cannot select by client.id ({', '.join(rule.client_ids)}){nodes}")
     if rule.apis:
-        raise RuleError(f"the kernel cannot tell {', '.join(rule.apis)} from other frames{nodes}")
+        raise RuleError(f"the kernel driver cannot select by API ({', '.join(rule.apis)}){nodes}")
     if rule.purposes not in ((), BROKER_PORT):
-        raise RuleError(f"the kernel cannot tell connections for {', '.join(rule.purposes)} from others{nodes}")
+        raise RuleError(f"the kernel driver cannot select by purpose ({', '.join(rule.purposes)}){nodes}")
     if rule.recovery != "rto":
         raise RuleError(f"after a cut by the kernel TCP recovers by itself: no recovery {rule.recovery}")
 

@@ -239,7 +239,7 @@ def test_an_unreported_log_makes_losses_unknown() -> None:
     trace.append(0, "c", at=2, epoch=0, as_leader=True).ended("b", at=1)
     followed, [line] = folded(trace)
     assert (line.finding, line.state, line.violation) == ("not-judged", "begun", False)
-    assert "broker-0, its leader, do not tell all of its log" in line.text
+    assert "broker-0, its leader, do not have all of its log" in line.text
     assert not +followed.findings.violations
 
 
@@ -360,7 +360,7 @@ def test_a_cut_below_the_remembered_entries_is_reported(monkeypatch: pytest.Monk
     trace.kill("broker-0", "power-loss").start("broker-0").loaded(0, 3).leader(0, epoch=1)
     _, lines = folded(trace)
     assert ("not-judged", False) in kinds(lines)
-    assert "was cut to 3, below what is remembered here" in next(
+    assert "was cut to 3, below the records in memory" in next(
         one.text for one in lines if one.finding == "not-judged"
     )
 

@@ -148,7 +148,7 @@ def test_a_violation_that_is_expected_and_does_not_come_is_not_valid() -> None:
 
 def test_a_fault_that_was_never_in_force_is_a_doubt() -> None:
     fault = FaultVerdict("cut az-0", 1.0, None, None, 0, False, None)
-    assert doubts_about([fault]) == ["fault 'cut az-0' was asked for but was in force nowhere"]
+    assert doubts_about([fault]) == ["fault 'cut az-0' was requested but was in force nowhere"]
 
 
 def test_a_new_leader_counts_from_the_fault() -> None:

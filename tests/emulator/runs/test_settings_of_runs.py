@@ -117,7 +117,7 @@ def test_what_a_version_does_not_have_is_dropped_from_a_scenario_with_a_word() -
     old = small(version="0.8.2")
     (dropped,) = old.account.dropped
     assert (dropped.name, dropped.where) == ("request.timeout.ms", "settings")
-    assert dropped.why == "Kafka 0.8.2 does not know it: it came with 0.9"
+    assert dropped.why == "not a setting of Kafka 0.8.2: it came with 0.9"
     assert "request.timeout.ms" not in old.scenario.settings
     assert of(old, "replica.lag.time.max.ms") == [9000, 9000, 9000]
     assert verdict_of(old).valid is True

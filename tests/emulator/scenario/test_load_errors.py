@@ -138,7 +138,7 @@ def test_bad_file(text: str, message: str) -> None:
         ("loss: {az: 0, rate: 5}", "5:25: a loss is a share of frames above 0 and below 1, not 5"),
         ("produce: {broker: 0, values: [a]}", "5:14: produce needs 'acks'"),
         ("produce: {values: [a], acks: 1}",
-         "5:14: produce needs 'broker' or 'client' (whose leader is then asked for)"),
+         "5:14: produce needs 'broker' or 'client' (whose metadata then has the leader)"),
         ("produce: {broker: 0, values: [a], acks: most}", "5:45: unknown acks 'most'; one of: all, -1, 0, 1"),
         ("produce: {broker: 0, values: [a], acks: 1, retries: -1}",
          "5:57: expected retries as a whole number, 0 to 10000, got -1"),
@@ -206,7 +206,7 @@ def test_bad_step(step: str, message: str) -> None:
         ("{text: x, attempts: {values: [a], error: NOT_LEADER}}",
          "5:46: unknown error 'NOT_LEADER'; nearest: NOT_LEADER_OR_FOLLOWER"),
         ("{text: x, attempts: {values: [a]}}",
-         "5:25: attempts expects nothing: say one of broker, values, acks, error, "
+         "5:25: attempts expects nothing; name one of broker, values, acks, error, "
          "offsets, tries"),
         ("{text: x, snapshot: {label: end, replicas: al, values: []}}",
          "5:48: unknown broker 'al'; one of: broker-0, broker-1, broker-2"),

@@ -71,7 +71,7 @@ def test_lines_stay_where_they_are() -> None:
         ("produce.valeus.0=x", "produce.valeus.0: no 'valeus' there; nearest: values"),
         ("produce.values.7=x", "produce.values.7: no '7' there"),
         ("pause#1.seconds=3", "pause#1.seconds: pause has no keys in line 9"),
-        ("heal=az-0", "heal: heal stands without a value in line 19"),
+        ("heal=az-0", "heal: heal has no value in line 19"),
         ("wait=3", "wait: has lines of its own; name one of until, called"),
         ("pause#1=1, x: 2", "pause#1: '1, x: 2' is not one value of YAML"),
         ("pause#1=1}", "is not one value of YAML"),

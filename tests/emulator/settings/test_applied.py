@@ -71,8 +71,8 @@ def test_a_file_for_one_broker_by_its_id_is_reported_where_others_have_none() ->
 def test_what_the_version_does_not_have_is_dropped_with_a_word() -> None:
     layer = apply(("server.properties", "replica.lag.max.messages=1\nprocess.roles=broker\nport=1"))
     assert layer.dropped == [
-        Dropped("replica.lag.max.messages", "Kafka 2.6 does not know it: it went after 0.8.2", "server.properties:1"),
-        Dropped("process.roles", "Kafka 2.6 does not know it: it came with 2.8", "server.properties:2"),
+        Dropped("replica.lag.max.messages", "not a setting of Kafka 2.6: it went after 0.8.2", "server.properties:1"),
+        Dropped("process.roles", "not a setting of Kafka 2.6: it came with 2.8", "server.properties:2"),
     ]
     assert "replica.lag.max.messages" not in layer.cluster
 

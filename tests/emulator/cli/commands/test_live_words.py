@@ -118,9 +118,9 @@ def test_a_topic_marked_for_deletion_is_reported(capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().out.splitlines() == [
         "t: 1 partition, 0 led, replicas 2, marked for deletion",
         "u: 1 partition, 0 led, replicas 2",
-        "t: marked for deletion; it is there until all its replicas are gone",
+        "t: marked for deletion; it exists until all its replicas are deleted",
         "t-0: leader -1, epoch 4, replicas 0,1, in sync 1",
-        "  broker-0 does not know it",
+        "  broker-0 has no metadata of it",
         "u-0: leader -1, epoch 4, replicas 0,1, in sync 1",
     ]
 

@@ -21,7 +21,7 @@ def test_what_was_read_and_the_final_leader_lacks_is_lost_once_however_often_it_
     truth = lost()
     truth.reads.append(given("c", 2, operation="observer.1:12"))
     assert found("read-then-lost", truth) == [
-        "what was read at offset 2 (leader epoch 0; times read: 2) the final leader does not have"
+        "the batch read at offset 2 (leader epoch 0; times read: 2) is not on the final leader"
     ]
 
 
@@ -51,8 +51,8 @@ def test_what_no_replica_ever_held_is_a_phantom() -> None:
     truth = healthy()
     truth.reads += [given("x", 3), given("x", 3), given("a", 1)]
     assert found("phantom-read", truth) == [
-        "what was read at offset 1 (leader epoch 0; times read: 1) no replica ever had",
-        "what was read at offset 3 (leader epoch 0; times read: 2) no replica ever had",
+        "the batch read at offset 1 (leader epoch 0; times read: 1) was on no replica",
+        "the batch read at offset 3 (leader epoch 0; times read: 2) was on no replica",
     ]
 
 

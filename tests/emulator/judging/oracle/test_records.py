@@ -143,7 +143,7 @@ def test_a_replica_whose_high_watermark_was_above_its_log() -> None:
     truth.reached.append(Reached(PLACE, "broker-0", 2, high_watermark=4, log_end=3))
     truth.reached.append(Reached(PLACE, "broker-1", 2, high_watermark=4, log_end=4))
     assert found("high-watermark-above-log-end", truth) == [
-        "broker-0, in its life 2, had a high watermark of 4, and its log never reached beyond 3"
+        "broker-0, in incarnation 2, had a high watermark of 4, and its log never reached beyond 3"
     ]
 
 

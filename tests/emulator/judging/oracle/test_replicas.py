@@ -41,7 +41,7 @@ def test_a_checkpoint_ahead_of_the_log_that_was_found() -> None:
     truth = healthy()
     truth.ahead = [Ahead(PLACE, "broker-0", 2, checkpointed=3, log_end=1)]
     assert found("checkpoint-ahead", truth) == [
-        "broker-0, at the start of its life 2, had 3 as checkpointed high watermark, and its log ended at 1"
+        "broker-0, at the start of incarnation 2, had 3 as checkpointed high watermark, and its log ended at 1"
     ]
 
 

@@ -81,7 +81,7 @@ def test_a_follower_that_takes_more_for_committed_than_it_has(monkeypatch: pytes
 
     monkeypatch.setattr(Partition, "follow_high_watermark", broken)
     assert sorted(texts("high-watermark-above-log-end", "pause: 1")) == [
-        f"broker-{node}, in its life 1, had a high watermark of 4, and its log never reached beyond 3"
+        f"broker-{node}, in incarnation 1, had a high watermark of 4, and its log never reached beyond 3"
         for node in (1, 2)
     ]
 
@@ -104,7 +104,7 @@ def test_a_leader_that_gives_consumers_what_is_not_committed(monkeypatch: pytest
 def test_a_consumer_that_is_given_a_record_no_broker_has(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(direct, "read_entries", lambda data, offset: read_entries(altered(data), offset))
     assert texts("phantom-read") == [
-        f"what was read at offset {offset} (leader epoch 0; times read: 1) no replica ever had" for offset in range(3)
+        f"the batch read at offset {offset} (leader epoch 0; times read: 1) was on no replica" for offset in range(3)
     ]
 
 

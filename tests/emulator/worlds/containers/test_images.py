@@ -74,7 +74,7 @@ def test_what_is_there_what_is_fetched_and_what_is_no_node_is_let_pass(engine: P
 
 def test_a_wrong_compose_file_is_reported_in_a_line(engine: Path) -> None:
     (engine / "config").write_text("version: 3\n")
-    with pytest.raises(DockerFailed, match=r"^own\.yml: the compose tool's `config` says nothing of its services"):
+    with pytest.raises(DockerFailed, match=r"^own\.yml: the compose tool's `config` has no services"):
         require_images(Path("own.yml"), NODES)
 
 

@@ -71,10 +71,10 @@ def test_connections_opened_by_one_side_are_distinguished_by_the_port_they_dial(
     [
         ("delay az-0 100", "makes cuts only, not delay"),
         ("hold az-0", "makes cuts only, not hold"),
-        ("reset az-0", "makes cuts only, not reset; the nodes can: --driver nodes"),
-        ("cut az-0 --only fetch", "cannot tell Fetch from other frames"),
-        ("cut az-0 --client-id orders", "cannot tell the connections of orders from others"),
-        ("cut az-0 --purposes fetcher", "cannot tell connections for fetcher"),
+        ("reset az-0", "makes cuts only, not reset; use --driver nodes"),
+        ("cut az-0 --only fetch", "cannot select by API .Fetch"),
+        ("cut az-0 --client-id orders", "cannot select by client.id .orders"),
+        ("cut az-0 --purposes fetcher", "cannot select by purpose .fetcher"),
         ("cut az-0 --recovery instant", "TCP recovers by itself"),
     ],
 )
