@@ -122,7 +122,7 @@ def write_whole(path: Path, data: bytes, mode: int = 0o644) -> None:
 
 
 def _is_device(path: Path) -> bool:
-    """Whether the path is a character device, or below /dev with anything but a regular file behind it."""
+    """Whether the path is a character device, or in /dev without a regular file behind it."""
     try:
         mode = path.stat().st_mode
     except OSError:

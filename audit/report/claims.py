@@ -36,7 +36,7 @@ SAW = {
                                "controller", "partitions", "admin")},
 }  # fmt: skip
 """{what an expectation is about: what an entry of observations.json is called}"""
-TOLD_APART_BY = ("broker", "label", "group", "name", "partition", "verb", "topic")
+DISTINGUISHING_KEYS = ("broker", "label", "group", "name", "partition", "verb", "topic")
 
 
 class Claim(msgspec.Struct):
@@ -126,7 +126,7 @@ class Claims:
         entries = [
             entry for entry in self._entries
             if _is_of(entry, of, what) and all(
-                entry.get(key, what[key]) == what[key] for key in TOLD_APART_BY if key in what)
+                entry.get(key, what[key]) == what[key] for key in DISTINGUISHING_KEYS if key in what)
         ]  # fmt: skip
         nth = what.get("nth", len(entries))
         if not entries or not isinstance(nth, int) or not 1 <= nth <= len(entries):

@@ -9,7 +9,7 @@ import msgspec
 import trio
 
 from emulator.faults import actions as act
-from emulator.machines.node.restarts import Roster, UnusableStart, told
+from emulator.machines.node.restarts import Roster, UnusableStart, start_details
 from emulator.machines.node.specs import RunSpec
 from emulator.regular_files import refuse_foreign_link
 from emulator.run_layout import DATA_FOLDER
@@ -152,7 +152,7 @@ def machine_spec(spec: RunSpec, node: str) -> MachineSpec:
 
 
 def _made(spec: RunSpec, node: str, arguments: dict[str, Any]) -> MachineSpec:
-    binary, protocol, settings = told(spec, node)
+    binary, protocol, settings = start_details(spec, node)
     return MachineSpec(FACTORY, arguments, (binary, protocol), settings)
 
 

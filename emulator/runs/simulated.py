@@ -71,7 +71,7 @@ def on_roster(world: SimulatedWorld, roster: Roster) -> None:
             return str(error)
         return ""
 
-    world.before_start, world.start_details = change, roster.told
+    world.before_start, world.start_details = change, roster.start_details
 
 
 def play(

@@ -164,7 +164,7 @@ def _judged(it: Everything) -> Iterator[NotModelled | SetHere | str]:
 
 def _one(setting: Setting, given: Given, around: Around) -> Iterator[NotModelled | SetHere | str]:
     group = GROUP_OF[setting.key]
-    if group.standing == SET_HERE and not given.told:
+    if group.standing == SET_HERE and not given.noted:
         yield SetHere(setting.key, group.why, given.where)
     if group.standing == WITHOUT_BEARING:
         yield setting.key

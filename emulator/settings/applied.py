@@ -36,12 +36,12 @@ from protocol.versions import UnknownVersion, UnusableProtocolVersion
 class Given(msgspec.Struct, frozen=True):
     """A value and its source: `server.properties:12`, `--set`, `settings`.
 
-    `told`: notes on it exist already.
+    `noted`: notes on it exist already.
     """
 
     value: Value
     where: str
-    told: bool = False
+    noted: bool = False
 
 
 class Layer(msgspec.Struct):
@@ -165,7 +165,7 @@ class _Reading:
         return ",".join(names) if len(paths) > 1 else ""
 
     def _give(self, key: str, value: Value, entry: Entry) -> None:
-        given = Given(value, self._where(entry), told=True)
+        given = Given(value, self._where(entry), noted=True)
         if self._file.broker is None:
             self._layer.cluster[key] = given
         else:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Protocol
 
 from emulator.cluster.control_requests import Answer, Ask, Heal, LinkFault, Machine
-from emulator.cluster.dashboard.keys import Order, Typed, keys_in, pressed, told
+from emulator.cluster.dashboard.keys import Order, Typed, keys_in, pressed, with_message
 from emulator.faults.link_words import parse
 
 READ_BYTES: Final = 256
@@ -84,7 +84,7 @@ class Hands:
                 self.typed, order = pressed(self.typed, key)
                 redraw()
                 if order is not None:
-                    self.typed = told(self.typed, self._act(order))
+                    self.typed = with_message(self.typed, self._act(order))
                     ends_s = 0.0
 
 

@@ -74,7 +74,7 @@ def pressed(typed: Typed, key: str) -> tuple[Typed, Order | None]:
     return typed, None
 
 
-def told(typed: Typed, message: str) -> Typed:
+def with_message(typed: Typed, message: str) -> Typed:
     """The state with the result of an order."""
     return msgspec.structs.replace(typed, message=message)
 

@@ -130,7 +130,7 @@ def _check_disk(before: RunSpec, after: RunSpec, node: str) -> None:
 
 
 class Roster:
-    """Current spec of a run's nodes. Both worlds read it before each life."""
+    """Current spec of a run's nodes. Both worlds read it before each incarnation."""
 
     def __init__(self, spec: RunSpec) -> None:
         self.spec = spec
@@ -139,13 +139,13 @@ class Roster:
         """Change a node's binary and settings. Raises UnusableStart."""
         self.spec = restarted(self.spec, node, version, settings).spec
 
-    def told(self, node: str) -> tuple[str, str, str]:
+    def start_details(self, node: str) -> tuple[str, str, str]:
         """Fields of its start's event: binary, protocol version, explicit settings (`a=1 b=2`)."""
-        return told(self.spec, node)
+        return start_details(self.spec, node)
 
 
-def told(spec: RunSpec, node: str) -> tuple[str, str, str]:
-    """As Roster.told; "" of nodes that have none."""
+def start_details(spec: RunSpec, node: str) -> tuple[str, str, str]:
+    """As Roster.start_details; "" of nodes that have none."""
     if node not in spec.settings:
         return "", "", ""
     given = " ".join(f"{name}={plain(value)}" for name, value in sorted(spec.given.get(node, {}).items()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.cluster.dashboard.keys import LINE, TYPED_MAX, Order, Typed, keys_in, pressed, told
+from emulator.cluster.dashboard.keys import LINE, TYPED_MAX, Order, Typed, keys_in, pressed, with_message
 
 
 def typing(text: str, typed: Typed | None = None) -> tuple[Typed, list[Order]]:
@@ -24,8 +24,8 @@ def test_an_order_is_typed_and_given_with_enter() -> None:
     typed, orders = typing("\r", typed)
     assert orders == [Order("cut", ("az-0",))]
     assert typed.line() == "cut az-0 ..."
-    assert told(typed, "rule-1: cut az-0").line() == "rule-1: cut az-0"
-    assert typing("x", told(typed, "rule-1: cut az-0"))[0].line() == LINE, "the next key takes it away"
+    assert with_message(typed, "rule-1: cut az-0").line() == "rule-1: cut az-0"
+    assert typing("x", with_message(typed, "rule-1: cut az-0"))[0].line() == LINE, "the next key takes it away"
 
 
 def test_before_anything_is_typed_an_example_stands_there() -> None:
