@@ -34,7 +34,7 @@ def cut_tail(files: Files, chance: Chance) -> Change:
 
 
 def torn(files: Files, chance: Chance) -> Change:
-    """Some bytes of a file's last line, which its life owes; that of its line end takes nothing."""
+    """Remove the last bytes of a file; a line end alone is no loss of evidence."""
     name = name_of_one(chance, files)
     count = 1 + chance.below(60)
     return Change("torn", f"{name}, {count} bytes", KEPT if count == 1 else GONE, files, {name: count})

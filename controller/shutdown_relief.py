@@ -40,7 +40,7 @@ def _relieve(context: ControllerContext, request: ControlledShutdownRequest) -> 
     broker = request.broker
     if not context.active:
         return ControlledShutdownResponse(error=ErrorCode.NOT_CONTROLLER)
-    # Up to 2.1 the request carries no epoch: one of an earlier life counts (KAFKA-7235).
+    # Up to 2.1 the request carries no epoch: one of an earlier incarnation counts (KAFKA-7235).
     named = context.gates.broker_epochs and request.broker_epoch != BROKER_EPOCH_UNKNOWN
     if broker not in state.brokers:
         # Kafka looks up the epoch first, and this look-up fails by mistake.

@@ -55,7 +55,7 @@ def current_controller(*, watch: bool) -> Procedure[BrokerId]:
 
 
 def start(context: ControllerContext) -> Procedure[None]:
-    """Watch `/controller`, and try to be elected: the first event of a life."""
+    """Watch `/controller`, and try to be elected: the first event of an incarnation."""
     yield from perform(Exists(CONTROLLER, watch=True))
     yield from elect(context)
 

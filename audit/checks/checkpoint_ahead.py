@@ -10,7 +10,7 @@ from audit.checks.check import Check
 
 VIOLATIONS = """
 SELECT run, topic, partition, log_end AS offset,
-  format_string('%s, at the start of its life %d, had %d as checkpointed high watermark, and its log ended at %d',
+  format_string('%s, at the start of incarnation %d, had %d as checkpointed high watermark, and its log ended at %d',
     node, incarnation, checkpointed, log_end) AS text,
   to_json(struct(node, incarnation, checkpointed, log_end)) AS details
 FROM rest WHERE event = 'log_loaded' AND checkpointed > log_end

@@ -12,8 +12,8 @@ batches in `__consumer_offsets` have no producer, so repeated commits are not du
 from audit.checks.check import Check
 from audit.checks.log_evidence import UNREADABLE_LEADERS
 
-# Copies are few: who produced them is asked of them alone. An attempt does not say where it went, its operation does;
-# its partition -1: the partitioner had not said.
+# Copies are few, so only their operations are read. An attempt has no partition; its operation has. Partition -1: the
+# partitioner had not chosen yet.
 VIOLATIONS = """
 WITH sent AS (
   SELECT /*few(copied)*/ copied.run, copied.topic, copied.partition, copied.digest, r.operation, r.attempt
@@ -29,7 +29,7 @@ produced AS (
   SELECT /*few(sent)*/ sent.*, CAST(NULL AS BOOLEAN), '', i.records
   FROM invocations AS i JOIN sent
     ON i.run = sent.run AND i.operation = sent.operation
-    AND substring_index(i.topic, '#', 1) = substring_index(sent.topic, '#', 1)  -- it may have waited for the next life
+    AND substring_index(i.topic, '#', 1) = substring_index(sent.topic, '#', 1)  -- it may have waited for the next one
     AND (i.partition = sent.partition OR i.partition < 0)
   WHERE i.kind = 'produce'
 )

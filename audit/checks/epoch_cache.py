@@ -20,7 +20,7 @@ _TELL = "event IN ('log_created', 'log_loaded', 'log_truncated', 'log_start_move
 
 _OUTLIVED = """
 SELECT run, topic, partition, begins AS offset,
-  format_string('%s, in its life %d, still had leader epoch %d begin at offset %d after its log ended at %d',
+  format_string('%s, in incarnation %d, still had leader epoch %d begin at offset %d after its log ended at %d',
     node, incarnation, leader_epoch, begins, min(log_end)) AS text,
   to_json(struct(node, incarnation, leader_epoch, begins)) AS details
 FROM (

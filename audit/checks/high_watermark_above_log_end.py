@@ -12,7 +12,7 @@ _REPLICA = "run, node, incarnation, topic, partition"
 
 VIOLATIONS = f"""
 SELECT run, topic, partition, reached AS offset,
-  format_string('%s, in its life %d, had a high watermark of %d, and its log never reached beyond %d',
+  format_string('%s, in incarnation %d, had a high watermark of %d, and its log never reached beyond %d',
     node, incarnation, high_watermark, reached) AS text,
   to_json(struct(node, incarnation, high_watermark, reached AS log_end)) AS details
 FROM (

@@ -72,7 +72,7 @@ class Memory:
         self.series: dict[str, list[Sample]] = {name: [] for name in (*self._nodes, SUPERVISOR)}
 
     def sample(self, at_s: float) -> None:
-        """One of each process that lives. A node that began another life is found again."""
+        """A measurement of each live process. A node's later incarnation is found again."""
         if len(self._processes) < len(self.series):
             self._processes = self._find()
         for name, process in list(self._processes.items()):

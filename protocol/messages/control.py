@@ -24,7 +24,7 @@ class Hello(Message):
     API_NAME = "Hello"
     DIRECTION = ONE_WAY
     node: Annotated[Name, unit("node name")]
-    incarnation: Annotated[Int32, unit("lives of this node, from 1")]
+    incarnation: Annotated[Int32, unit("incarnations of this node, from 1")]
     connection: Annotated[Int64, unit("connection id", "positive, of the opener")]
     purpose: Annotated[Name, unit("purpose")]
     token: Annotated[Name, unit("hex", "of the run; another run's node is refused")]

@@ -25,7 +25,7 @@ PeerEpochField = Annotated[int, Meta(ge=0, le=EPOCH_MAX), unit("peer epoch", "0:
 NewEpochField = Annotated[int, Meta(ge=1, le=EPOCH_MAX), unit("peer epoch", "above all that were accepted")]
 ZxidField = Annotated[Int64, unit("zxid", "epoch << 32 | counter; 0: nothing yet")]
 SessionField = Annotated[Int64, unit("session id", "the zxid that opened it")]
-RequestField = Annotated[Int64, unit("request number", "the origin server's, unique over its lives")]
+RequestField = Annotated[Int64, unit("request number", "the origin server's, unique over its incarnations")]
 
 
 class Transaction(msgspec.Struct, omit_defaults=True):

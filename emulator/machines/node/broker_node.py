@@ -49,7 +49,7 @@ from protocol.work import Task
 from protocol.znodes import CONFIG_CHANGES, BrokerRegistration
 
 CONNECT_LIMIT = ("session-connect-limit",)
-"""Timer of zookeeper.connection.timeout.ms: of the first connection of a life."""
+"""Timer of zookeeper.connection.timeout.ms: of an incarnation's first connection."""
 
 REGISTER_AGAIN = ("register-again",)
 """Timer of another registration; the earlier session's znode should be gone by then (0.8.2)."""

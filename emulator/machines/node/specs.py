@@ -49,7 +49,7 @@ class RunSpec(msgspec.Struct, frozen=True):
         return str(self.settings[node].get("inter.broker.protocol.version") or self.binary(node))
 
     def gates(self, node: str) -> Gates:
-        """Gates of a broker's or controller's next life."""
+        """Gates of a broker's or controller's next incarnation."""
         protocol, written = self.protocol(node), str(self.settings[node].get("log.message.format.version") or "")
         return gates_for(self.binary(node), protocol, written if written not in ("", protocol) else None)
 

@@ -28,7 +28,7 @@ FINALIZE_TIMER = ("election",)
 
 
 class Search:
-    """Leader search of one server, for its life.
+    """Leader search of one server, for one incarnation.
 
     `election` is None while it follows or leads. `ballot`: the last decision. `owner` receives the events of
     connections for votes. `decided` is called when no better vote came in time.
