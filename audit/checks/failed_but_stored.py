@@ -1,10 +1,10 @@
 """Failed, but stored: the log has a batch whose produce failed for certain.
 
 A client reports a failure only if no attempt of the operation can have been stored: every one was refused, or not sent.
-Otherwise the outcome is unknown. An application that was told of a failure may produce the record again, or drop it,
-so the final leader's log must not have the batch, at any offset. A row is such an operation. An operation with equal
-bytes that did not fail for certain accounts for the batch. Records deleted with their topic do not count. (Jepsen's
-Kafka workload: aborted reads.)
+Otherwise the outcome is unknown. After a failure an application may produce the record again, or drop it. So the final
+leader's log must not have the batch, at any offset. A row is such an operation. An operation with equal bytes that did
+not fail for certain accounts for the batch. Records deleted with their topic do not count. (Jepsen's Kafka workload:
+aborted reads.)
 """
 
 from audit.checks.check import Check
