@@ -154,8 +154,8 @@ def _sources(everything: Everything, settings: Mapping[str, Any], cluster: Clust
     files: dict[str, dict[str, None]] = {}
     for broker, values in everything.by_broker.items():
         for key, one in values.items():
-            own[f"{broker_name(broker)}: {key}"] = one.where if one.told else ""
-            if one.told:
+            own[f"{broker_name(broker)}: {key}"] = one.where if one.noted else ""
+            if one.noted:
                 files.setdefault(key, {})[one.where] = None
     # A broker's own file is a source only where no other source sets it: that of all brokers.
     places |= {key: ", ".join(found) for key, found in files.items() if len(found) == len(cluster.brokers)}
