@@ -16,13 +16,14 @@ from faultline import request_builders
 from faultline.lifetime import Lifetime
 from faultline.request_builders import Setting
 from faultline.settled import settled
-from faultline.sync_cluster import LOOK_AGAIN_S
 from faultline.verdict import Verdict
 from protocol.link_rules import LinkFaultKind
 
+LOOK_AGAIN_S = 0.1
+
 
 class AsyncCluster(Lifetime):
-    """`Cluster` with `async with` and `await`; `Cluster` documents arguments and methods.
+    """`Cluster` with `async with` and `await`; `Cluster` documents the arguments.
 
     Cancelled while it starts, in a method or in the block, it leaves no process running: it ends within about a second,
     or as long as its nodes take to end. The request of a cancelled method may still be carried out.
@@ -48,7 +49,7 @@ class AsyncCluster(Lifetime):
             await trio.to_thread.run_sync(self._finish)
 
     async def status(self) -> dict[str, Any]:
-        """Each node's own view of the cluster."""
+        """Each node's own view of the cluster, as `faultline status --json` prints it."""
         return await self._do(r.Status())
 
     # --- links ---
@@ -56,7 +57,13 @@ class AsyncCluster(Lifetime):
     async def cut(
         self, *places: str, only: Sequence[str] = (), client_id: str = "", recovery: Recovery = "rto"
     ) -> str:
-        """Drop frames between these places. Returns the rule's name."""
+        """Cut links; returns the rule's name.
+
+        `cut("az-0")`: from all others. `cut("broker-0", "broker-1")`: the link between them. `cut("client-0", "->",
+        "broker-1")`: one way. A place may be `leader:t-0` or `active-controller`, too. Kafka clients of an AZ share the
+        links of its `client-N`. `only`: frames of these APIs. `client_id`: connections of Kafka clients with this
+        client id; here and below. `recovery`: data flows after the heal at TCP's next retransmission, or at once.
+        """
         return await self.link_fault("cut", places, only, client_id, recovery)
 
     async def hold(self, *places: str, only: Sequence[str] = (), client_id: str = "") -> str:
@@ -83,6 +90,7 @@ class AsyncCluster(Lifetime):
         self,
         kind: LinkFaultKind,
         places: Sequence[str],
+        /,
         only: Sequence[str] = (),
         client_id: str = "",
         recovery: Recovery = "rto",
@@ -99,7 +107,10 @@ class AsyncCluster(Lifetime):
     # --- machines ---
 
     async def kill(self, *nodes: str) -> None:
-        """SIGKILL nodes."""
+        """SIGKILL.
+
+        A node, all of an AZ (`az-0`) or of a pattern (`broker-*`), a partition's leader (`leader:t-0`) or the
+        `active-controller`; here and below."""
         await self._do(request_builders.machine("kill", nodes))
 
     async def stop(self, *nodes: str) -> None:
@@ -118,6 +129,34 @@ class AsyncCluster(Lifetime):
         """SIGCONT nodes."""
         await self._do(request_builders.machine("resume", nodes))
 
+    async def power_loss(self, *nodes: str, batches_kept: int = r.SYNCED) -> None:
+        """Kill nodes with their page caches.
+
+        `batches_kept` of each log survive, by default the synced ones.
+        """
+        await self._do(request_builders.machine("power-loss", nodes, batches_kept=batches_kept))
+
+    async def disk_full(self, *nodes: str, directory: str = "") -> None:
+        """Fill a log directory, or the whole disk."""
+        await self._do(request_builders.machine("disk-full", nodes, directory=directory))
+
+    async def disk_error(self, *nodes: str, directory: str = "") -> None:
+        """Fail every operation on a log directory, or on the whole disk."""
+        await self._do(request_builders.machine("disk-error", nodes, directory=directory))
+
+    async def lose_disk(self, *nodes: str, directory: str = "") -> None:
+        """Replace a log directory of stopped nodes, or the whole disk, by an empty one."""
+        await self._do(request_builders.machine("lose-disk", nodes, directory=directory))
+
+    async def slow_disk(self, *nodes: str, takes_ms: float, fsync_ms: float = 0.0) -> None:
+        """Make each operation of a disk take so long."""
+        given = {"takes_ms": takes_ms, "fsync_ms": fsync_ms}
+        await self._do(request_builders.machine("slow-disk", nodes, given=given))
+
+    async def clock_jump(self, *nodes: str, jump_ms: float) -> None:
+        """Set the wall clock of nodes forward, or back."""
+        await self._do(request_builders.machine("clock-jump", nodes, given={"jump_ms": jump_ms}))
+
     # --- topics ---
 
     async def create_topic(
@@ -129,13 +168,16 @@ class AsyncCluster(Lifetime):
         assignment: Sequence[Sequence[int]] = (),
         settings: Mapping[str, Setting] | None = None,
     ) -> None:
-        """Create a topic; returns when every partition has a leader."""
+        """Create a topic; returns when every partition has a leader.
+
+        `assignment`: brokers by partition, the preferred leader first, instead of `partitions` and `replicas`.
+        """
         await self._do(request_builders.create_topic(name, partitions, replicas, assignment, settings))
 
     async def settle(self, limit_s: float = 30.0) -> bool:
         """Wait for one leader of every partition, with its living replicas in sync and equal logs.
 
-        Returns whether this state was reached within `limit_s` seconds.
+        Returns whether this state was reached within `limit_s` seconds. `settle` neither heals links nor starts nodes.
         """
         until = trio.current_time() + limit_s
         while not settled(await self.status()):

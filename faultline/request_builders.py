@@ -38,11 +38,17 @@ def link_fault(
     return r.LinkFault(fault)
 
 
-def machine(fault: str, nodes: Sequence[str]) -> r.Machine:
+def machine(
+    fault: str,
+    nodes: Sequence[str],
+    batches_kept: int = r.SYNCED,
+    directory: str = "",
+    given: Mapping[str, float] | None = None,
+) -> r.Machine:
     """A fault of machines, as a request. Raises Refused."""
     if not nodes:
         raise Refused(f"{fault}: no nodes; give a node such as broker-0, an AZ, or a pattern such as broker-*")
-    return r.Machine(fault, list(nodes))
+    return r.Machine(fault, list(nodes), batches_kept, directory, given=dict(given or {}))
 
 
 def create_topic(

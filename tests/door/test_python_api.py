@@ -1,6 +1,7 @@
 """`import faultline`: the interface for foreign programs and test suites."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,8 @@ import pytest
 import faultline
 from emulator.cli.commands.run_simulated import judge_into
 from emulator.cluster.cluster_registry import registered
+from emulator.faults.link_fault_kinds import LINK_FAULTS
+from emulator.faults.machine_fault_kinds import LIVE_FAULTS
 from emulator.scenario.player.steps import StepFailed
 from faultline import audit_call, run_call
 from tests.patience import PATIENCE_S
@@ -37,6 +40,33 @@ def test_faults_and_refusals_in_the_commands_own_words(cluster: faultline.Cluste
         cluster.bootstrap_servers("az-9")
     with pytest.raises(faultline.Refused, match="kill: no nodes"):
         cluster.kill()
+
+
+@pytest.mark.parametrize("cluster", ["2.6"], indirect=True)
+def test_every_fault_of_scenarios_has_a_method(cluster: faultline.Cluster) -> None:
+    for kind in LINK_FAULTS:
+        assert hasattr(cluster, kind) or kind == "reset"
+    assert [word for word in LIVE_FAULTS if not hasattr(cluster, word.replace("-", "_"))] == []
+    assert cluster.bandwidth("az-0", bytes_per_s=10_000)
+    rule = cluster.link_fault("reset", ["broker-0", "->", "broker-1"], every_ms=500)
+    [reset] = [fault for fault in cluster.status()["faults"] if fault["id"] == rule]
+    assert reset["rule"] == "reset broker-0 -> broker-1 500ms"
+    refused: list[tuple[list[str], dict[str, Any], str]] = [
+        (["az-0"], {"every": 1.0}, "no amount of reset 'every'; did you mean every_ms?"),
+        (["az-0"], {"every_ms": 0.1}, "a reset is every 1 ms to a day, not 0.1 ms"),
+        (["az-9"], {}, "no node or AZ 'az-9'; did you mean az-"),
+        (["a", "b", "c"], {}, "reset takes PLACE, A B, A '->' B or opened_by A to B, not 'a b c'"),
+    ]
+    for places, amounts, why in refused:
+        with pytest.raises(faultline.Refused, match=re.escape(why)):
+            cluster.link_fault("reset", places, **amounts)
+    cluster.slow_disk("broker-0", takes_ms=1.0)
+    cluster.clock_jump("broker-*", jump_ms=5_000.0)
+    cluster.disk_full("broker-2")
+    cluster.power_loss("broker-1", batches_kept=0)
+    cluster.lose_disk("broker-1")
+    with pytest.raises(faultline.Refused, match="disk-error: no nodes"):
+        cluster.disk_error()
 
 
 def test_a_cluster_that_cannot_be_is_not_started(tmp_path: Path, state_home: Path) -> None:
