@@ -36,6 +36,8 @@ def run_blocking(call: Callable[[], Awaitable[T]]) -> T:
             done.set_result(trio.run(cancellable))
         except BaseException as error:
             done.set_exception(error)
+        finally:
+            begun.set()  # also if the loop did not begin
 
     thread = threading.Thread(target=run, name="faultline call", daemon=True)
     try:
@@ -44,6 +46,7 @@ def run_blocking(call: Callable[[], Awaitable[T]]) -> T:
     finally:
         if not done.done():
             begun.wait()
-            with contextlib.suppress(trio.RunFinishedError):
-                tokens[0].run_sync_soon(scope.cancel)
+            for token in tokens:
+                with contextlib.suppress(trio.RunFinishedError):
+                    token.run_sync_soon(scope.cancel)
         thread.join()
