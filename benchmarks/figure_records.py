@@ -44,15 +44,17 @@ def machine() -> dict[str, object]:
     }
 
 
-def write(name: str, figures: Sequence[Figure], more: dict[str, object] | None = None) -> None:
-    """benchmarks/results/NAME.json"""
-    RESULTS.mkdir(exist_ok=True)
+def write(
+    name: str, figures: Sequence[Figure], more: dict[str, object] | None = None, *, results: Path = RESULTS
+) -> None:
+    """Write NAME.json of the folder `results`."""
+    results.mkdir(exist_ok=True)
     document = {
         "machine": machine(),
         "figures": [{**msgspec.to_builtins(f), "met": f.met} for f in figures],
         **(more or {}),
     }
-    (RESULTS / f"{name}.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    (results / f"{name}.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
 def show(figures: Sequence[Figure]) -> None:

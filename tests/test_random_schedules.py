@@ -1,7 +1,7 @@
 """The random schedules, judged as their README asks, with a sample of a table's seeds.
 
 The table is in docs/random-schedules.md. It says what 200 seeds did when it was last written (`python -m
-benchmarks.random_schedules`, four minutes on two cores). Seeds draw anew when a machine changes: then the table is of
+verification.random_schedules`, four minutes on two cores). Seeds draw anew when a machine changes: then the table is of
 others, and is written again.
 """
 
@@ -18,7 +18,7 @@ from emulator.judging.schedule_judging import Judged, judge, reaches, schedules
 pytestmark = pytest.mark.xdist_group("random-schedules")  # one process plays them (`now`)
 
 SEEDS = range(1, 7)
-TABLE = Path(__file__).parents[1] / "benchmarks" / "results" / "random_schedules.json"
+TABLE = Path(__file__).parents[1] / "verification" / "results" / "random_schedules.json"
 OFTEN = 0.57
 """Number of the table's seeds for a recording that all of `SEEDS` miss once in 160 tries."""
 LUCK = 0.09
@@ -75,7 +75,7 @@ def test_every_recording_is_reached_by_a_seed_of_the_table(schedule: str) -> Non
         assert seeds, f"no seed reaches {schedule}/{name}: a rule is missing"
         assert reaches(schedule, name, seeds[0]), (
             f"seed {seeds[0]} of the table does not reach {schedule}/{name}: the machines have changed since it was "
-            "written, write it again (python -m benchmarks.random_schedules, then make docs)"
+            "written, write it again (python -m verification.random_schedules, then make docs)"
         )
 
 

@@ -6,7 +6,10 @@ from functools import cache
 import msgspec
 import pytest
 
-from benchmarks.settings_for_promises import (
+from docs.generate.settings_for_promises_page import replay, size_of
+from emulator.judging.advice.advice_runs import AdviceWorker
+from emulator.judging.advice.outcomes import Outcome
+from verification.settings_for_promises import (
     PROFILES,
     RESULTS,
     VERSIONS,
@@ -16,12 +19,9 @@ from benchmarks.settings_for_promises import (
     played_in,
     version_plan,
 )
-from docs.generate.settings_for_promises_page import replay, size_of
-from emulator.judging.advice.advice_runs import AdviceWorker
-from emulator.judging.advice.outcomes import Outcome
 
 SEED = 14
-AGAIN = "python -m benchmarks.settings_for_promises VERSION, make docs"
+AGAIN = "python -m verification.settings_for_promises VERSION, make docs"
 
 
 @cache
@@ -48,7 +48,7 @@ def played(cell: Cell, fault: str, seed: int) -> Outcome:
     return AdviceWorker(msgspec.structs.replace(requested, runs=((0, place, seed),))).play(0)[1]
 
 
-@pytest.mark.long  # the page is of earlier machines: python -m benchmarks.settings_for_promises, 15 minutes
+@pytest.mark.long  # the page is of earlier machines: python -m verification.settings_for_promises, 15 minutes
 @pytest.mark.parametrize("version", VERSIONS)
 def test_what_the_page_shows_is_played_again_and_the_same(version: str) -> None:
     cell, runs = drawn(version)

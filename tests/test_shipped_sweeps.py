@@ -9,7 +9,7 @@ from functools import cache
 import msgspec
 import pytest
 
-from benchmarks.shipped_sweeps import NAMES, RESULTS, Cell, CellWorker
+from verification.shipped_sweeps import NAMES, RESULTS, Cell, CellWorker
 
 DRAWN = 2
 """Cells of each sweep that are played again."""
@@ -34,4 +34,5 @@ def test_what_a_page_shows_is_played_again_and_the_same(name: str) -> None:
     worker = CellWorker(name)
     assert worker.space.cells == len(shown()[name])
     for number in drawn(name):
-        assert worker.play(number) == (number, shown()[name][number]), "python -m benchmarks.shipped_sweeps, make docs"
+        again = "python -m verification.shipped_sweeps, make docs"
+        assert worker.play(number) == (number, shown()[name][number]), again

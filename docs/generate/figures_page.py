@@ -1,4 +1,4 @@
-"""docs/figures.md, from benchmarks/results/*.json: last measurements beside their budgets."""
+"""docs/figures.md: last results of benchmarks and verification beside their budgets."""
 
 import json
 from pathlib import Path
@@ -8,15 +8,17 @@ from docs.generate.markdown_tables import notice, table
 
 _HEAD = """# Figures
 
-Last measurements of `make bench` (`benchmarks/results/`), beside their budgets. The last column has what bounds a
+Last measurements of `make bench` (`benchmarks/results/`) and of the campaigns (`verification/results/`), beside their
+budgets. The last column has what bounds a
 figure. *Load* is the number of runnable processes before the benchmark began. Above the number of cores the machine was
 busy with other work, and the figures are worse than on an idle machine.
 """
 
 
 def page(root: Path) -> str:
-    parts = [notice("benchmarks/results"), _HEAD]
-    for path in sorted((root / "benchmarks" / "results").glob("*.json")):
+    parts = [notice("benchmarks/results and verification/results"), _HEAD]
+    measured = [path for room in ("benchmarks", "verification") for path in (root / room / "results").glob("*.json")]
+    for path in sorted(measured, key=lambda path: path.name):
         found = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(found, dict) or "figures" not in found:
             continue

@@ -1,4 +1,4 @@
-"""docs/random-schedules.md, from benchmarks/results/random_schedules.json."""
+"""docs/random-schedules.md, from verification/results/random_schedules.json."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ from docs.generate.markdown_tables import notice, table
 _HEAD = """# Random schedules
 
 Each schedule has six faults or repairs, drawn at random, and was recorded twice on real Kafka
-(tests/golden/README.md). Time-outs are short, so that races are frequent. `python -m benchmarks.random_schedules`
+(tests/golden/README.md). Time-outs are short, so that races are frequent. `python -m verification.random_schedules`
 simulates each with {seeds} seeds.
 
 | column | meaning |
@@ -42,7 +42,7 @@ the differences. Their outcomes are about as frequent in simulation as in all re
 
 def page(root: Path) -> str:
     judged: list[dict[str, Any]] = json.loads(
-        (root / "benchmarks" / "results" / "random_schedules.json").read_text(encoding="utf-8")
+        (root / "verification" / "results" / "random_schedules.json").read_text(encoding="utf-8")
     )
     recordings = [seeds for one in judged for seeds in one["reached"].values()]
     results, agreed, by_two = (sum(one[name] for one in judged) for name in ("results", "entries", "by_two_seeds"))
@@ -62,7 +62,7 @@ def page(root: Path) -> str:
         "schedule", "results", "agreed entries", "two seeds agree on", "in every seed", "seeds with all",
         "reached by seeds",
     )  # fmt: skip
-    return "\n".join([notice("benchmarks/results"), head, table(columns, [_row(one) for one in judged])])
+    return "\n".join([notice("verification/results"), head, table(columns, [_row(one) for one in judged])])
 
 
 def _by(played: int, seeds: list[int]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from docs.generate.markdown_tables import code, notice, table
 from docs.generate.swept import seconds
 
-SOURCE = "benchmarks/results/settings_for_promises.json"
+SOURCE = "verification/results/settings_for_promises.json"
 
 Cell = dict[str, Any]
 Profiles = list[dict[str, str]]
@@ -64,7 +64,7 @@ Below each table:
 - their cost: the AZ whose writes wait longest, and the AZs whose writes are refused;
 - a command that repeats a run that breaks the promise, with the last settings of the table that do.
 
-`python -m benchmarks.settings_for_promises` repeats all runs.
+`python -m verification.settings_for_promises` repeats all runs.
 """
 
 _WAITS = """## Writes go on

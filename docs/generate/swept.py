@@ -1,10 +1,10 @@
-"""Cells of shipped sweeps, from benchmarks/results/shipped_sweeps.json, for pages."""
+"""Cells of shipped sweeps, from verification/results/shipped_sweeps.json, for pages."""
 
 import json
 from pathlib import Path
 from typing import Any
 
-SOURCE = "benchmarks/results/shipped_sweeps.json"
+SOURCE = "verification/results/shipped_sweeps.json"
 
 Cell = dict[str, Any]
 
@@ -12,7 +12,7 @@ Cell = dict[str, Any]
 def cells(root: Path, name: str) -> list[Cell]:
     """Cells of a sweep, in the order of its axes.
 
-    `benchmarks.shipped_sweeps.Cell` defines a cell.
+    `verification.shipped_sweeps.Cell` defines a cell.
     """
     found: dict[str, list[Cell]] = json.loads((root / SOURCE).read_text(encoding="utf-8"))
     return found[name]

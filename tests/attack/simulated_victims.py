@@ -8,7 +8,6 @@ import random
 from collections import Counter
 from collections.abc import Callable
 
-from benchmarks.attack.hostile_messages import Messages
 from emulator.faults.actions import ActDone
 from emulator.worlds.simulated.node import SimulatedNode
 from emulator.worlds.simulated.trace import Cause
@@ -18,6 +17,7 @@ from protocol.messages import REGISTRY
 from protocol.messages.message_base import REQUEST, RESPONSE, Message
 from protocol.purposes import ALL, CONTROL
 from tests.simulated.cluster import BEGIN, Cluster
+from verification.attack.hostile_messages import Messages
 
 PURPOSES = [purpose for purpose in ALL if purpose != CONTROL]
 THEIRS = -1_000_000

@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 import trio
 
-from benchmarks.attack.__main__ import over_sockets
-from benchmarks.attack.hostile_frames import Frames, decoded
-from benchmarks.attack.lines import Lines, understood
 from emulator.cli.commands.live_up import UpOptions, prepared
 from emulator.cluster.ending import end
 from emulator.cluster.launch import launch
 from protocol.conversations import AcceptsMessages
 from tests.attack.simulated_victims import Victims
+from verification.attack.__main__ import over_sockets
+from verification.attack.hostile_frames import Frames, decoded
+from verification.attack.lines import Lines, understood
 
 FRAMES = 90_000
 LINES = 10_000

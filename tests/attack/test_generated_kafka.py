@@ -5,8 +5,8 @@
 
 import pytest
 
-from benchmarks.attack.kafka_frames import Doorway, KafkaFrames
-from benchmarks.attack.listener_attack import SLOWEST_S
+from verification.attack.kafka_frames import Doorway, KafkaFrames
+from verification.attack.listener_attack import SLOWEST_S
 
 FRAMES = 6_000
 LARGE_FRAMES = 120

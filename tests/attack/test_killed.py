@@ -1,6 +1,6 @@
 """SIGKILL for each kind of process: `down` removes all remains, and nodes can start again.
 
-A few of each; `python -m benchmarks.killed_processes` kills hundreds, over every engine and driver.
+A few of each; `python -m verification.killed_processes` kills hundreds, over every engine and driver.
 """
 
 import random
@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.killed_processes.remaining_processes import Home
-from benchmarks.killed_processes.trials import Ordered, Place, Trial, played
 from emulator.identity import mine
 from emulator.runs.scratch import PREFIX
 from emulator.worlds.containers.tool import DockerMissing, image_exists
 from emulator.worlds.packet_filter.rights import missing
 from tests.conftest import docker_engine
+from verification.killed_processes.remaining_processes import Home
+from verification.killed_processes.trials import Ordered, Place, Trial, played
 
 pytestmark = [pytest.mark.network]
 

@@ -20,7 +20,8 @@ from emulator.worlds.network.spec import LOOPBACK, Address
 from protocol.events import FrameRefused
 from protocol.gates import gates_for
 from protocol.ids import BrokerId
-from tests.attack.strangers import PROMPT_S, silent, until_closed
+from tests.attack.strangers import PROMPT_S, until_closed
+from verification.attack.silent_sockets import silent
 
 pytestmark = [pytest.mark.trio, pytest.mark.network]
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from benchmarks.attack.heavy_requests import Broker, Heavy, heavy_requests
+from verification.attack.heavy_requests import Broker, Heavy, heavy_requests
 
 FEW, MANY = 250, 2_000
 TIMES = MANY // FEW

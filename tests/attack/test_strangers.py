@@ -26,9 +26,10 @@ from protocol.events import FrameRefused
 from protocol.messages.agents import LaunchRequest, LaunchResponse
 from protocol.messages.control import Hello
 from protocol.messages.session_messages import PingRequest, PingResponse
-from tests.attack.strangers import PROMPT_S, closed, exchange, silent, until_closed
+from tests.attack.strangers import PROMPT_S, exchange, until_closed
 from tests.emulator.worlds.network_world import NetworkWorld, network_world
 from tests.emulator.worlds.test_agent_engine import HOSTS, TOKEN, agents, kept_cluster
+from verification.attack.silent_sockets import closed, silent
 
 pytestmark = [pytest.mark.trio, pytest.mark.network]
 

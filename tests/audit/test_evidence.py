@@ -15,12 +15,12 @@ import pytest
 
 from audit.audited_run import audit_runs
 from audit.expected import expected_of
-from benchmarks.changed_evidence import changes
-from benchmarks.changed_run import GONE, Change, Files, Line
-from benchmarks.evidence import base_run, files_of, judged, write_changed
 from emulator.judging.completeness import incomplete
 from emulator.judging.findings import EventCount, Note
 from emulator.runs.verdict_file import Verdict
+from verification.changed_evidence import changes
+from verification.changed_run import GONE, Change, Files, Line
+from verification.evidence import base_run, files_of, judged, write_changed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -14,7 +14,9 @@ import pytest
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "docs" / "how-to-add-a-check.md"
-COPIED = ("protocol", "controller", "emulator", "audit", "faultline", "benchmarks", "scenarios", "tests")
+COPIED = (
+    "protocol", "controller", "emulator", "audit", "faultline", "benchmarks", "verification", "scenarios", "tests",
+)  # fmt: skip
 LEFT_OUT = ("golden", "results", "__pycache__", "*.so")
 STEP = re.compile(
     r"^(?P<what>New file|Append to|Insert into) `(?P<file>[^`]+)`(?:, after the line with `(?P<after>[^\n]+)`)?:\n\n"
@@ -22,17 +24,17 @@ STEP = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 MUTANT = """
-from benchmarks.mutants import applied
-from benchmarks.mutants_seen import SEEN
 from emulator.judging.judged import play_and_judge
 from emulator.runs.resolve import resolve
 from emulator.runs.scenario_sources import find_scenario
+from verification.mutants.mutant import applied
+from verification.mutants.table import MUTANTS
 
-seen = SEEN["cuts-its-committed"]
-resolved = resolve(find_scenario(seen.scenario), seen.version)
-print(play_and_judge(resolved, seen.seed, run="right").verdict.checks[seen.check].verdict)
-with applied(seen.mutant):
-    print(play_and_judge(resolved, seen.seed, run="wrong").verdict.checks[seen.check].verdict)
+mutant = MUTANTS["cuts-its-committed"]
+resolved = resolve(find_scenario(mutant.scenario), mutant.version)
+print(play_and_judge(resolved, mutant.seed, run="right").verdict.checks[mutant.check].verdict)
+with applied(mutant):
+    print(play_and_judge(resolved, mutant.seed, run="wrong").verdict.checks[mutant.check].verdict)
 """
 
 
@@ -75,7 +77,7 @@ def output(copy: Path, *arguments: str) -> str:
 
 def test_three_files_beside_the_tests_make_a_check() -> None:
     files = [step["file"] for step in STEP.finditer(DOCUMENT.read_text(encoding="utf-8"))]
-    makers = [file for file in files if not file.startswith(("tests/", "benchmarks/mutants"))]
+    makers = [file for file in files if not file.startswith(("tests/", "verification/mutants/"))]
     assert len(makers) == 3
     assert len(files) == 6
 

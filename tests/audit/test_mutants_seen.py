@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from audit.checks.check_registry import CHECKS
-from benchmarks.agreement import differences
-from benchmarks.mutants import applied
-from benchmarks.mutants_seen import SEEN
 from emulator.runs.verdict_file import Verdict
 from tests.audit.test_oracle_agrees import audited, written
+from verification.agreement import differences
+from verification.mutants.mutant import applied
+from verification.mutants.table import MUTANTS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,24 +28,24 @@ The scenarios reordering, truncation-detection and committed-offsets-az-cut show
 
 
 def test_every_check_has_a_mutant() -> None:
-    assert {seen.check for seen in SEEN.values()} == set(CHECKS) - FIRES_IN_THE_CATALOGUE
+    assert {mutant.check for mutant in MUTANTS.values()} == set(CHECKS) - FIRES_IN_THE_CATALOGUE
 
 
 @pytest.mark.slow
 def test_each_mutant_is_found_by_its_check_and_by_the_oracle(spark: SparkSession, tmp_path: Path) -> None:
     right: dict[str, Verdict] = {}
     wrong: dict[str, tuple[Path, Verdict]] = {}
-    for name, seen in SEEN.items():
-        play = f"{seen.scenario}@{seen.version}"
+    for name, mutant in MUTANTS.items():
+        play = f"{mutant.scenario}@{mutant.version}"
         if play not in right:
-            _, right[play] = written(tmp_path, seen.scenario, seen.version, seen.seed, f"right-{play}")
-        with applied(seen.mutant):
-            wrong[name] = written(tmp_path, seen.scenario, seen.version, seen.seed, f"wrong-{name}")
+            _, right[play] = written(tmp_path, mutant.scenario, mutant.version, mutant.seed, f"right-{play}")
+        with applied(mutant):
+            wrong[name] = written(tmp_path, mutant.scenario, mutant.version, mutant.seed, f"wrong-{name}")
     verdicts = audited(spark, tmp_path, [directory for directory, _ in wrong.values()])
     for verdict, (name, (_, oracle)) in zip(verdicts, wrong.items(), strict=True):
-        seen = SEEN[name]
+        mutant = MUTANTS[name]
         # Where its events contradict one another the audit says of what it did not find that it does not know.
         assert differences(verdict, oracle, doubted=True) == [], name
-        assert verdict.checks[seen.check].verdict != "unknown", name
-        found, before = oracle.checks[seen.check], right[f"{seen.scenario}@{seen.version}"].checks[seen.check]
+        assert verdict.checks[mutant.check].verdict != "unknown", name
+        found, before = oracle.checks[mutant.check], right[f"{mutant.scenario}@{mutant.version}"].checks[mutant.check]
         assert (found.verdict, before.verdict) == ("violated", "held"), name

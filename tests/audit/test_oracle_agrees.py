@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from benchmarks.agreement import differences
 from emulator.judging.judged import play_and_judge
 from emulator.machines.broker.partition import Partition
 from emulator.packaged import GOLDEN
@@ -16,6 +15,7 @@ from emulator.runs.resolve import resolve
 from emulator.runs.scenario_sources import find_scenario
 from emulator.runs.verdict_file import Verdict
 from protocol.ids import Offset
+from verification.agreement import differences
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,7 +36,7 @@ MORE = (
 """Scenarios with effects on order, reads, topics' incarnations and groups' offsets.
 
 Also a log that is thrown away, message sets that overlap, a leader that is moved away, a node that ends and starts
-behind a cut, a log that outlives its topic (of these five `benchmarks.agreement` found that they differed).
+behind a cut, a log that outlives its topic (of these five `verification.agreement` found that they differed).
 """
 
 RECORDINGS = (

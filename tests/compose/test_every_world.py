@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from benchmarks import every_world
 from emulator.worlds.packet_filter.rights import missing
+from verification import every_world
 
 pytestmark = [pytest.mark.long, pytest.mark.docker, pytest.mark.network, pytest.mark.spark, pytest.mark.timeout(3600)]
 

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from audit.input import AuditInputError, find_runs
-from benchmarks.every_world import play
 from emulator.runs.run_events import read
 from emulator.worlds.cluster_file.compose_files import named_topology
 from emulator.worlds.containers.project import project_name
@@ -21,6 +20,7 @@ from emulator.worlds.containers.removal import remove_project
 from emulator.worlds.containers.tool import compose
 from emulator.worlds.packet_filter.rights import missing
 from tests.patience import PATIENCE_S
+from verification.every_world import play
 
 pytestmark = [pytest.mark.docker]
 

@@ -1,11 +1,11 @@
-"""The readers of suites' reports; no suite is run here (benchmarks/client_suites does)."""
+"""The readers of suites' reports; no suite is run here (verification/client_suites does)."""
 
 import json
 
-from benchmarks.client_suites.client_suites_page import PAGE, parts, table
-from benchmarks.client_suites.run_suites import Failure, Played, read_report
-from benchmarks.client_suites.suites import KAFKA_PYTHON, SUITES, TRANSACTIONS, reason_of
-from benchmarks.figure_records import RESULTS
+from verification import RESULTS
+from verification.client_suites.client_suites_page import PAGE, parts, table
+from verification.client_suites.run_suites import Failure, Played, read_report
+from verification.client_suites.suites import KAFKA_PYTHON, SUITES, TRANSACTIONS, reason_of
 
 REPORT = """<testsuites><testsuite>
 <testcase classname="test.a" name="test_good"/>

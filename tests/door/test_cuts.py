@@ -1,15 +1,15 @@
 """Delivery reports of an application and a run's audit agree on the same records.
 
-benchmarks/door_cuts compares them.
+verification/door_cuts compares them.
 """
 
 from typing import Any
 
 import pytest
 
-from benchmarks.door_cuts.application import Reports
-from benchmarks.door_cuts.compare_answers import Sent, compare, produced_in
-from benchmarks.door_cuts.run_cuts import QUICK, SAFE, Witness, plan_of
+from verification.door_cuts.application import Reports
+from verification.door_cuts.compare_answers import Sent, compare, produced_in
+from verification.door_cuts.run_cuts import QUICK, SAFE, Witness, plan_of
 
 LOGS = {QUICK: [(0, "a"), (1, "x")], SAFE: [(0, "s"), (1, "again")]}
 REPORTED = {

@@ -15,10 +15,11 @@ from kafka.protocol.metadata import ApiVersionsRequest, MetadataRequest
 from kafka.protocol.producer import ProduceRequest
 
 import faultline
-from benchmarks.attack.kafka_sockets import KafkaAttackers
 from emulator.cluster.cluster_registry import registered
-from tests.attack.strangers import PROMPT_S, silent
+from tests.attack.strangers import PROMPT_S
 from tests.patience import PATIENCE_S
+from verification.attack.kafka_sockets import KafkaAttackers
+from verification.attack.silent_sockets import silent
 
 pytestmark = [pytest.mark.network, pytest.mark.parametrize("cluster", ["2.6"], indirect=True)]
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.compiled import SIDES, differing, result_of
 from emulator.compilable import modules
 from emulator.compiled_modules import ROOT, SUFFIX, look
 from emulator.compiling import CannotCompile, c_compiler, compile_all, main
 from emulator.exit_codes import UNUSABLE
+from verification.compiled import SIDES, differing, result_of
 
 pytestmark = pytest.mark.slow
 

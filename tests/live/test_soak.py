@@ -9,12 +9,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from benchmarks.soak.ledger import compare, event_bytes, lateness_of, read_ledger
-from benchmarks.soak.process_memory import SUPERVISOR
-from benchmarks.soak.soak_plan import Asked
-from benchmarks.soak.soak_run import Played, play
-from benchmarks.soak.soak_verdict import MUST_HOLD, judge_accounts, judge_cuts, judge_kept
 from emulator.cluster.cluster_registry import registered
+from verification.soak.ledger import compare, event_bytes, lateness_of, read_ledger
+from verification.soak.process_memory import SUPERVISOR
+from verification.soak.soak_plan import Asked
+from verification.soak.soak_run import Played, play
+from verification.soak.soak_verdict import MUST_HOLD, judge_accounts, judge_cuts, judge_kept
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 

@@ -10,13 +10,14 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from benchmarks.soak.__main__ import main
-from benchmarks.soak.ledger import Acknowledged, count_twice, hold, read_ledger
-from benchmarks.soak.process_memory import Sample, trend_of
-from benchmarks.soak.soak_output import document, show
-from benchmarks.soak.soak_plan import Asked, planned_cuts
-from benchmarks.soak.soak_run import Played
-from benchmarks.soak.soak_verdict import (
+from emulator.cluster.specification import LiveSpec
+from verification.soak.__main__ import main
+from verification.soak.ledger import Acknowledged, count_twice, hold, read_ledger
+from verification.soak.process_memory import Sample, trend_of
+from verification.soak.soak_output import document, show
+from verification.soak.soak_plan import Asked, planned_cuts
+from verification.soak.soak_run import Played
+from verification.soak.soak_verdict import (
     MUST_HOLD,
     Counts,
     Cut,
@@ -33,7 +34,6 @@ from benchmarks.soak.soak_verdict import (
     judge_memory,
     judge_unknown,
 )
-from emulator.cluster.specification import LiveSpec
 
 HELD = dict.fromkeys(MUST_HOLD, "held")
 

@@ -3,7 +3,7 @@
 Those that tests/system plays are left out.
 
 Without commands and without Spark: seven seconds each, most of it spent waiting, so two are played at a time. Ten times
-each is a command, `python -m benchmarks.network_runs`.
+each is a command, `python -m verification.network_runs`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.network_runs import one_run, recorded, script_of
 from emulator.cli.commands.run_scenario import DEFAULT_SPEED
 from emulator.runs.timeout_limits import timer_limit_ms
 from tests.first_tries import AT_ONCE, first_tries
 from tests.punctual import SLOWER, skip_late_test
 from tests.system.runs import SCENARIOS, VERSIONS
+from verification.network_runs import one_run, recorded, script_of
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 

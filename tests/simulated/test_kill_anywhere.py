@@ -1,6 +1,6 @@
 """Death of a node anywhere in a catalogue scenario, and machines that are wrong on purpose.
 
-`python -m benchmarks.kill_anywhere` plays thousands."""
+`python -m verification.kill_anywhere` plays thousands."""
 
 from typing import Any
 

@@ -1,14 +1,15 @@
 """The judge of deaths finds machines that are wrong on purpose; all of them.
-`python -m benchmarks.judge_mutants`.
+`python -m verification.mutants`.
 """
 
 import pytest
 from msgspec.structs import replace
 
-from benchmarks.judge_mutants import hunted
-from benchmarks.mutants import MUTANTS, applied
 from emulator.judging.crash_testing.crash_seeds import DeathsOptions, play_seed
 from emulator.machines.broker.partition import Partition
+from verification.mutants.crash_hunt import hunted
+from verification.mutants.mutant import applied
+from verification.mutants.table import MUTANTS
 
 SOON = (
     "high-watermark-at-log-end",

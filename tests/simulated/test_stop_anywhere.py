@@ -1,7 +1,7 @@
 """Orderly stop of a broker between any two steps of a catalogue scenario, and a start.
 Settings in force, roles and answers are as in Kafka (semantics 3, 4.2, 7).
 
-`python -m benchmarks.kill_anywhere --orderly` plays thousands."""
+`python -m verification.kill_anywhere --orderly` plays thousands."""
 
 from typing import Any
 

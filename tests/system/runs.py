@@ -11,10 +11,10 @@ import psutil
 import trio
 
 from audit.audited_run import audit_runs, write_verdict
-from benchmarks.network_runs import lateness_ms
 from emulator.run_layout import EVENTS_FOLDER, event_paths
 from tests.emulator.worlds.network_world import DirectoryWatch
 from tests.patience import PATIENCE_S
+from verification.network_runs import lateness_ms
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

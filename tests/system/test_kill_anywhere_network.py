@@ -10,11 +10,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from benchmarks import kill_anywhere
 from emulator.judging.crash_testing.crash_plan import drawn
 from tests.patience import PATIENCE_S
 from tests.punctual import skip_late_test
 from tests.system.conftest import ROOT
+from verification import kill_anywhere
 
 TRIES = 3
 SEED = 27

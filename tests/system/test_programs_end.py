@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 PROGRAMS = sorted(
     path
-    for folder in ("audit", "benchmarks", "controller", "docs", "emulator", "protocol")
+    for folder in ("audit", "benchmarks", "controller", "docs", "emulator", "protocol", "verification")
     for path in (ROOT / folder).rglob("*.py")
     if '\nif __name__ == "__main__":' in path.read_text(encoding="utf-8")
 )
@@ -35,7 +35,7 @@ runpy.run_module("benchmarks.synthetic_run", run_name="__main__")
 
 def test_there_are_programs() -> None:
     names = {path.relative_to(ROOT).as_posix() for path in PROGRAMS}
-    assert {"benchmarks/seeds.py", "benchmarks/soak/__main__.py", "audit/class_archive.py"} <= names
+    assert {"verification/seeds.py", "verification/soak/__main__.py", "audit/class_archive.py"} <= names
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=[path.relative_to(ROOT).as_posix() for path in PROGRAMS])

@@ -13,12 +13,12 @@ import msgspec
 import psutil
 import pytest
 
-from benchmarks import network_runs
 from emulator.cli.commands.run_scenario import DEFAULT_SPEED
 from tests.first_tries import AT_ONCE, first_tries
 from tests.punctual import SLOWER, skip_late_test
 from tests.system.conftest import GOLDEN, Ended, Faultline, run_command
 from tests.system.runs import SCENARIOS, VERSIONS, was_late
+from verification import network_runs
 
 pytestmark = [pytest.mark.network]
 
@@ -106,7 +106,7 @@ def test_the_dual_leader_from_command_to_verdict(faultline: Faultline, tmp_path:
 
 @pytest.mark.slow
 def test_the_rate_over_many_runs_is_a_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`python -m benchmarks.network_runs --runs 100` needs an idle machine; here once each."""
+    """`python -m verification.network_runs --runs 100` needs an idle machine; here once each."""
     results = tmp_path / "rate.json"
     folders = ["az-isolated-follower@2.6", "az-isolated-follower@2.8"]
     code = network_runs.main([*folders, "--runs", "1", "--results", str(results)])

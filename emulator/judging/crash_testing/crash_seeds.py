@@ -121,7 +121,7 @@ def _error_text(error: Exception) -> str:
 
 def replay_command(options: DeathsOptions, seed: int, world: str = "sim") -> str:
     """Command line that replays one seed."""
-    words = ["python", "-m", "benchmarks.kill_anywhere", "--runs", "1", "--first", str(seed), "--world", world]
+    words = ["python", "-m", "verification.kill_anywhere", "--runs", "1", "--first", str(seed), "--world", world]
     words += ["--orderly"] if options.orderly else []
     for scenario in options.scenarios:
         words += ["--scenario", scenario]

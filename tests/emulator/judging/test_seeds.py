@@ -28,7 +28,7 @@ FIVE = (
 )
 
 SEEDS = 10
-"""tests/test_golden_simulated.py plays a hundred, `python -m benchmarks.seeds` 200."""
+"""tests/test_golden_simulated.py plays a hundred, `python -m verification.seeds` 200."""
 DIFFERENT_SHARE = 0.95
 
 
@@ -40,7 +40,7 @@ def results_of(scenario: str, version: str, seeds: range) -> list[SeedResult]:
 @pytest.mark.parametrize("scenario", FIVE)
 @pytest.mark.parametrize("version", ["2.6", "2.8"])
 def test_every_seed_equals_real_kafka_and_traces_differ(scenario: str, version: str) -> None:
-    """The rule of `benchmarks.seeds`.
+    """The rule of `verification.seeds`.
     At least 190 of 200 traces differ once times and seed are left out.
     """
     results = results_of(scenario, version, range(1, SEEDS + 1))

@@ -7,7 +7,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from benchmarks.mutants import MUTANTS, applied
 from emulator.cli.commands.advise import AdviseOptions, advise_command
 from emulator.exit_codes import UNUSABLE
 from emulator.judging.advice.advice import Advice, advise, asked_of
@@ -17,6 +16,8 @@ from emulator.judging.advice.remedies import changed, changes, ends, parts_for
 from emulator.judging.seed_runs import SeedsOptions, Worker
 from emulator.scenario.load import load_scenario
 from emulator.settings.setting_registry import UnusableSetting
+from verification.mutants.mutant import applied
+from verification.mutants.table import MUTANTS
 
 FEW = ("min.insync.replicas=2", "log.flush.interval.messages=1")
 """Given, so that fewer changes are left to be tried."""

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.kill_anywhere`: refusals, summaries, and output of a failed run."""
+"""`python -m verification.kill_anywhere`: refusals, summaries, and output of a failed run."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,10 +6,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from benchmarks import kill_anywhere
 from emulator.judging.crash_testing.crash_plan import drawn
 from emulator.judging.crash_testing.crash_run import play_death
 from emulator.judging.crash_testing.crash_seeds import DeathResult, DeathsOptions, play_seed
+from verification import kill_anywhere
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_a_run_that_failed_is_reported_with_what_plays_it_again(
     assert lines[0] == f"seed 5: {drawn(5, ('follower-crash',)).text}"
     assert lines[1].startswith("    AssertionError at test_command.py:") and lines[1].endswith(": the log has a hole")
     assert lines[2] == (
-        "    python -m benchmarks.kill_anywhere --runs 1 --first 5 --world sim --scenario follower-crash"
+        "    python -m verification.kill_anywhere --runs 1 --first 5 --world sim --scenario follower-crash"
     )
 
 

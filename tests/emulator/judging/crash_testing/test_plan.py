@@ -63,7 +63,8 @@ def test_plans_can_be_drawn_of_some_scenarios_and_versions_alone() -> None:
 def test_the_command_that_replays_a_seed_requests_the_same_plan() -> None:
     requested = DeathsOptions(("leader-crash",), ("2.8",))
     assert replay_command(requested, 7) == (
-        "python -m benchmarks.kill_anywhere --runs 1 --first 7 --world sim --scenario leader-crash --kafka-version 2.8"
+        "python -m verification.kill_anywhere --runs 1 --first 7 --world sim"
+        " --scenario leader-crash --kafka-version 2.8"
     )
 
 
@@ -80,4 +81,4 @@ def test_orderly_stops_are_of_every_scenario_and_broker_and_say_so() -> None:
 
 def test_an_orderly_stop_is_played_again_by_its_own_option() -> None:
     command = replay_command(DeathsOptions((), (), orderly=True), 7)
-    assert command == "python -m benchmarks.kill_anywhere --runs 1 --first 7 --world sim --orderly"
+    assert command == "python -m verification.kill_anywhere --runs 1 --first 7 --world sim --orderly"

@@ -1,11 +1,11 @@
 """Pending requests are answered within their time-out; others are found, and named."""
 
-from benchmarks.judge_mutants import mutant_named
-from benchmarks.mutants import applied
 from emulator.judging.crash_testing.crash_seeds import DeathsOptions, play_seed
+from verification.mutants.mutant import applied
+from verification.mutants.table import MUTANTS
 
 PLAN = DeathsOptions(("min-insync",), ("2.8",)).plan(1)
-FORGETS = mutant_named("parked-and-forgotten")
+FORGETS = MUTANTS["parked-and-forgotten"]
 
 
 def test_a_request_that_is_parked_past_its_deadline() -> None:

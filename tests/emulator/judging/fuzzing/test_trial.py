@@ -2,10 +2,10 @@
 
 import pytest
 
-from benchmarks.judge_mutants import mutant_named
-from benchmarks.mutants import applied
 from emulator.judging.fuzzing.execute import NO_RULE, tried
 from emulator.judging.fuzzing.generator import SETTLE_S, drawn, settle_s
+from verification.mutants.mutant import applied
+from verification.mutants.table import MUTANTS
 
 NUMBER = 5
 """Of seed 1: replicas may lag for 10 s, so that there is peace for long enough."""
@@ -17,7 +17,7 @@ SCENARIO = drawn(1, NUMBER, "2.8", {})
 )
 def test_what_comes_right_in_peace_is_judged(mutant: str, what: str) -> None:
     assert not tried(SCENARIO, NUMBER).broken
-    with applied(mutant_named(mutant)):
+    with applied(MUTANTS[mutant]):
         broken = tried(SCENARIO, NUMBER).broken
     assert [one.rule for one in broken if one.what == what] == [NO_RULE]
 

@@ -3,13 +3,13 @@
 import msgspec
 import pytest
 
-from benchmarks.mutants_seen import IN_PEACE as LEFT_IN_PEACE
 from emulator.judging.judged import play_and_judge
 from emulator.judging.oracle.judge import judge_truth
 from emulator.judging.oracle.truth import State, Truth, Waited
 from emulator.runs.resolve import resolve
 from emulator.runs.scenario_sources import find_scenario
 from tests.emulator.judging.oracle.truths import PLACE, batches, found, healthy
+from verification.mutants.table import IN_PEACE as LEFT_IN_PEACE
 
 
 def truth(leader: int, isr: tuple[int, ...], from_ms: float, until_ms: float | None) -> Truth:

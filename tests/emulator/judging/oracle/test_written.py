@@ -8,7 +8,7 @@ from emulator.machines.broker.replica_log import Log
 from emulator.machines.broker.segment import RECENT_MAX
 from emulator.storage.memory_files import MemoryFiles
 from protocol.gates import gates_for
-from tests.emulator.machines.broker.harness import batch, created_log
+from verification.broker_bench import batch, created_log
 
 MANY = 3 * RECENT_MAX
 PLACE = ("t", 0)

@@ -22,7 +22,7 @@ from protocol.messages.membership import (
 )
 from protocol.messages.replication_messages import FetchPartition, FetchRequest
 from protocol.records.offset_commits import OFFSETS_TOPIC
-from tests.emulator.machines.broker.harness import T0, Bench, state
+from verification.broker_bench import T0, Bench, state
 
 OFFSETS = (OFFSETS_TOPIC, 0)
 IN_SYNC = (0, 1)

@@ -15,7 +15,7 @@ from protocol.errors import ErrorCode
 from protocol.events import LogDirFailed, LogLoaded
 from protocol.ids import EPOCH_UNKNOWN, BrokerId, ControllerEpoch
 from protocol.messages.leadership_messages import StoppedPartition, StopReplicaRequest
-from tests.emulator.machines.broker.harness import T0, Bench, state
+from verification.broker_bench import T0, Bench, state
 
 
 def content(bench: Bench, path: str) -> str:

@@ -7,7 +7,7 @@ from emulator.storage.log_directory import CLEAN_SHUTDOWN
 from protocol.events import LogLoaded
 from protocol.ids import Offset
 from protocol.messages.replication_messages import ProducePartition, ProduceRequest
-from tests.emulator.machines.broker.harness import Bench, batch, state
+from verification.broker_bench import Bench, batch, state
 
 DIRECTORIES = ("d0", "d1", "d2", "d3")
 SEEDS = range(8)

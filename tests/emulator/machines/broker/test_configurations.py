@@ -13,7 +13,7 @@ from protocol.znodes import (
     encode_config,
     encode_config_change,
 )
-from tests.emulator.machines.broker.harness import Bench, batch
+from verification.broker_bench import Bench, batch
 
 
 def change(bench: Bench, number: int, topic: str, **config: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from protocol.events import BrokerConfigured
 from protocol.znodes import BROKERS_CHANGED, CONFIG_CHANGES, EVERY_BROKER, encode_config, encode_config_change
-from tests.emulator.machines.broker.harness import Bench, state
+from verification.broker_bench import Bench, state
 
 HANDLERS = "num.io.threads"
 EVER = 2**63 - 1

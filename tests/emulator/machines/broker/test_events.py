@@ -18,9 +18,9 @@ from protocol.events import (
 from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch, Offset
 from protocol.messages.leadership_messages import PartitionState
 from protocol.messages.replication_messages import DivergingEpoch
-from tests.emulator.machines.broker.harness import T0, Bench, batch, state
 from tests.emulator.machines.broker.test_fetcher import epoch_ends, fetched, follower, listed
 from tests.ids import brokers
+from verification.broker_bench import T0, Bench, batch, state
 
 FIRST = "t-0/00000000000000000000.log"
 

@@ -24,7 +24,7 @@ from protocol.messages.replication_messages import (
     ProduceRequest,
 )
 from protocol.records.format import encode, iter_headers
-from tests.emulator.machines.broker.harness import T0, Bench
+from verification.broker_bench import T0, Bench
 
 
 def leader(version: str = "2.6", isr: tuple[int, ...] = (0, 1), records: int = 3, epoch: int = 0) -> Bench:

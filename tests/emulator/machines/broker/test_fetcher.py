@@ -20,7 +20,7 @@ from protocol.messages.replication_messages import (
     OffsetForLeaderEpochResponse,
 )
 from protocol.records.format import encode
-from tests.emulator.machines.broker.harness import T0, Bench, batch, state
+from verification.broker_bench import T0, Bench, batch, state
 
 WITH_EPOCHS = ("0.11", "1.1", "2.0.0", "2.0.1", "2.1", "2.3", "2.6")
 

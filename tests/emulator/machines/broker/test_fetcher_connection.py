@@ -3,7 +3,7 @@
 import pytest
 
 from protocol.machine import Close
-from tests.emulator.machines.broker.harness import Bench, state
+from verification.broker_bench import Bench, state
 
 VERSIONS = ("0.10.2", "1.1", "2.6", "2.8")
 

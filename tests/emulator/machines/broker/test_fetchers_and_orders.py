@@ -19,7 +19,7 @@ from protocol.messages.replication_messages import (
     OffsetForLeaderEpochResponse,
 )
 from protocol.messages.session_messages import GetData
-from tests.emulator.machines.broker.harness import T0, Bench, batch, state
+from verification.broker_bench import T0, Bench, batch, state
 
 T1 = ("t", 1)
 

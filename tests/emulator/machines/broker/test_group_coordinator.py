@@ -45,7 +45,7 @@ from protocol.records.offset_commits import (
     encode_value,
     group_partition,
 )
-from tests.emulator.machines.broker.harness import T0, Bench, batch, state
+from verification.broker_bench import T0, Bench, batch, state
 
 OFFSETS = (OFFSETS_TOPIC, 0)
 WALL_MS = 1_600_000_000_000

@@ -18,7 +18,7 @@ from protocol.messages.membership import (
 )
 from protocol.messages.message_base import Message
 from tests.emulator.machines.broker.group_bench import DELAY_MS, OFFSETS, REBALANCE_MS, SESSION_MS, Group
-from tests.emulator.machines.broker.harness import state
+from verification.broker_bench import state
 
 
 def test_the_first_rebalance_waits_for_others_and_the_leader_hears_of_all() -> None:

@@ -17,7 +17,7 @@ from protocol.records.format import iter_headers, read_records
 from protocol.records.group_metadata import StoredGroup, decode_group
 from protocol.records.offset_commits import GroupKey, decode_key
 from tests.emulator.machines.broker.group_bench import DELAY_MS, IN_SYNC, OFFSETS, REBALANCE_MS, SESSION_MS, Group
-from tests.emulator.machines.broker.harness import T0, state
+from verification.broker_bench import T0, state
 
 COMMIT_MS = 5000
 """offsets.commit.timeout.ms"""

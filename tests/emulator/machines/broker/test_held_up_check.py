@@ -8,8 +8,8 @@ from protocol.chance import Chance
 from protocol.events import IsrChangeAsked
 from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from protocol.znodes import Leadership, encode_state
-from tests.emulator.machines.broker.harness import Bench
 from tests.ids import brokers
+from verification.broker_bench import Bench
 
 LAG_MS = 2_000
 STATE = "/brokers/topics/t/partitions/0/state"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from protocol.events import HighWatermarkMoved
 from protocol.ids import BrokerId, Offset
-from tests.emulator.machines.broker.harness import Bench
+from verification.broker_bench import Bench
 
 VERSIONS = ("0.10.2", "0.11", "1.0", "1.1", "2.0.1", "2.3", "2.4", "2.6", "2.8")
 

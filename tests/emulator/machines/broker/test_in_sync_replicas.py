@@ -12,7 +12,7 @@ from protocol.events import IsrChangeAsked
 from protocol.ids import BrokerId, Offset
 from protocol.messages.leadership_messages import AlterIsrRequest
 from protocol.messages.replication_messages import ProducePartition, ProduceRequest
-from tests.emulator.machines.broker.harness import Bench, batch, state
+from verification.broker_bench import Bench, batch, state
 
 DIRECT = ("0.8.2", "0.10.2", "0.11", "1.1", "2.0.0", "2.0.1", "2.3", "2.4", "2.6")
 LAG_MS = 10_000

@@ -8,8 +8,8 @@ from protocol.events import IsrChangeEnded
 from protocol.ids import BrokerId, LeaderEpoch, Offset
 from protocol.messages.leadership_messages import AlterIsrRequest, AlterIsrResponse, IsrChange, IsrChanged
 from protocol.messages.replication_messages import FetchPartition, FetchRequest
-from tests.emulator.machines.broker.harness import T0, Bench, batch, state
 from tests.ids import brokers
+from verification.broker_bench import T0, Bench, batch, state
 
 LAG_MS = 10_000
 

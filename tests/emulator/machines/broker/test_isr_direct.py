@@ -6,8 +6,8 @@ from protocol.events import IsrChangeEnded, PartitionBlocked
 from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from protocol.messages.session_messages import SetData
 from protocol.znodes import Leadership, decode_partitions, decode_state, encode_state
-from tests.emulator.machines.broker.harness import T0, Bench, batch, state
 from tests.ids import brokers
+from verification.broker_bench import T0, Bench, batch, state
 
 STATE = "/brokers/topics/t/partitions/0/state"
 LAG_MS = 10_000

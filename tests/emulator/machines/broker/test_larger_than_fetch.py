@@ -13,7 +13,7 @@ from protocol.messages.replication_messages import (
     FetchRequest,
     FetchResponse,
 )
-from tests.emulator.machines.broker.harness import T0, Bench, batch, state
+from verification.broker_bench import T0, Bench, batch, state
 
 OTHER = ("t", 1)
 BIG = "b" * 500

@@ -25,7 +25,7 @@ from protocol.messages.leadership_messages import (
     UpdateMetadataRequest,
     UpdateMetadataResponse,
 )
-from tests.emulator.machines.broker.harness import T0, Bench, state
+from verification.broker_bench import T0, Bench, state
 
 LADDER = ("0.8.2", "0.10.2", "0.11", "1.0", "1.1", "2.0.0", "2.0.1", "2.1", "2.4", "2.6", "2.7", "2.8")
 

@@ -12,7 +12,7 @@ from emulator.storage.memory_files import MemoryFiles
 from protocol.gates import gates_for
 from protocol.ids import LeaderEpoch, Offset
 from protocol.records.format import encode, iter_headers, read_records
-from tests.emulator.machines.broker.harness import batch, created_log
+from verification.broker_bench import batch, created_log
 
 
 def new_log(version: str = "2.6", files: MemoryFiles | None = None, segment_bytes: int = 1 << 30) -> Log:

@@ -42,7 +42,7 @@ from protocol.messages.replication_messages import (
 )
 from protocol.purposes import FETCHER
 from protocol.znodes import LOG_DIR_EVENT_NOTIFICATION, decode_log_dir_event
-from tests.emulator.machines.broker.harness import Bench, batch, state
+from verification.broker_bench import Bench, batch, state
 
 T: list[TopicPartition] = [("t", number) for number in range(4)]
 TWO = "d0,d1"

@@ -9,8 +9,8 @@ from protocol.errors import ErrorCode
 from protocol.gates import gates_for
 from protocol.ids import LeaderEpoch, Offset
 from protocol.records.format import read_header
-from tests.emulator.machines.broker.harness import batch, created_log
 from tests.emulator.machines.broker.test_log import values
+from verification.broker_bench import batch, created_log
 
 FIRST = "t-0/00000000000000000000.log"
 

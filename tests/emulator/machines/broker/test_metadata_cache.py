@@ -14,7 +14,7 @@ from protocol.messages.leadership_messages import (
     ObserveMetadataRequest,
     UpdateMetadataRequest,
 )
-from tests.emulator.machines.broker.harness import Bench, state
+from verification.broker_bench import Bench, state
 
 
 def metadata(bench: Bench, *topics: str) -> MetadataResponse:

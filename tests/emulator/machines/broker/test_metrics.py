@@ -7,7 +7,7 @@ from protocol.errors import ErrorCode
 from protocol.ids import BrokerId, LeaderEpoch, Offset
 from protocol.messages.leadership_messages import AlterIsrRequest, AlterIsrResponse, IsrChanged
 from protocol.messages.replication_messages import FetchedPartition, FetchResponse
-from tests.emulator.machines.broker.harness import T0, Bench, batch, state
+from verification.broker_bench import T0, Bench, batch, state
 
 LAG_MS = 10_000
 STATE = "/brokers/topics/t/partitions/0/state"

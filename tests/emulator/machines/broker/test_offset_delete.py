@@ -14,7 +14,7 @@ from protocol.messages.groups import (
 )
 from protocol.messages.membership import LeavingMember
 from tests.emulator.machines.broker.group_bench import OFFSETS, Group
-from tests.emulator.machines.broker.harness import state
+from verification.broker_bench import state
 
 READS_T, READS_U = (struct.pack(">hih", 1, 1, 1) + topic + bytes(4) for topic in (b"t", b"u"))
 """A consumer's subscription: version, topics, user data."""

@@ -16,7 +16,7 @@ from protocol.messages.replication_messages import (
     ListOffsetsResponse,
 )
 from protocol.records.format import encode
-from tests.emulator.machines.broker.harness import T0, Bench
+from verification.broker_bench import T0, Bench
 
 BATCHES = 3
 """A segment each."""

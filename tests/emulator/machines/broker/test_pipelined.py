@@ -40,7 +40,7 @@ from protocol.messages.replication_messages import (
     ProducePartition,
     ProduceRequest,
 )
-from tests.emulator.machines.broker.harness import T0, Bench, batch
+from verification.broker_bench import T0, Bench, batch
 
 DEEP = 120
 """Frames of Python's stack that one request may take.

@@ -21,7 +21,7 @@ from protocol.messages.replication_messages import (
     ProduceResponse,
 )
 from protocol.records.format import encode, read_header
-from tests.emulator.machines.broker.harness import T0, Bench, batch, state
+from verification.broker_bench import T0, Bench, batch, state
 
 
 def leader(version: str = "2.6", isr: tuple[int, ...] = (0, 1), **settings: int) -> Bench:

@@ -14,7 +14,7 @@ from protocol.messages.replication_messages import (
 )
 from protocol.records.format import read_header
 from protocol.records.types import BatchHeader
-from tests.emulator.machines.broker.harness import T0, Bench, batch
+from verification.broker_bench import T0, Bench, batch
 
 VERSIONS = ("0.11", "1.0", "2.4", "2.5", "2.8")
 

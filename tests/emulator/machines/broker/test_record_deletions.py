@@ -28,7 +28,7 @@ from protocol.messages.replication_messages import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
 )
-from tests.emulator.machines.broker.harness import T0, Bench, batch, state
+from verification.broker_bench import T0, Bench, batch, state
 
 KIP_107 = ("0.11", "1.1", "2.3", "2.8")
 UNKNOWN = -1

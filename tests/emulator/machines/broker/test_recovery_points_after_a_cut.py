@@ -11,7 +11,7 @@ from emulator.storage.memory_files import MemoryFiles
 from protocol.events import LogDirFailed, LogLoaded, LogTruncated
 from protocol.ids import LeaderEpoch, Offset
 from protocol.kinds import CutReason
-from tests.emulator.machines.broker.harness import T0, Bench, batch, state
+from verification.broker_bench import T0, Bench, batch, state
 
 LADDER = ["0.8.2", "0.10.2", "0.11", "1.0", "1.1", "2.0.1", "2.1", "2.2", "2.6", "2.8"]
 OTHER = ("t", 1)

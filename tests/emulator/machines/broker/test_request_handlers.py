@@ -32,8 +32,8 @@ from protocol.messages.replication_messages import (
     ProduceResponse,
 )
 from protocol.znodes import Leadership, encode_state
-from tests.emulator.machines.broker.harness import T0, Bench, batch, state
 from tests.ids import brokers
+from verification.broker_bench import T0, Bench, batch, state
 
 STATE = "/brokers/topics/t/partitions/0/state"
 T1 = ("t", 1)

@@ -22,7 +22,7 @@ from protocol.messages.replication_messages import (
     ProduceResponse,
 )
 from protocol.messages.session_messages import PingRequest
-from tests.emulator.machines.broker.harness import T0, Bench, batch
+from verification.broker_bench import T0, Bench, batch
 
 
 def leader() -> Bench:

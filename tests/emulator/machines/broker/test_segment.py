@@ -19,8 +19,8 @@ from protocol.gates import gates_for
 from protocol.ids import LeaderEpoch, Offset
 from protocol.records.format import read_header
 from protocol.records.types import BatchHeader
-from tests.emulator.machines.broker.harness import batch, created_log
 from tests.emulator.machines.broker.test_log import values
+from verification.broker_bench import batch, created_log
 
 GATES = gates_for("2.6")
 SIZES = st.integers(1, 60)

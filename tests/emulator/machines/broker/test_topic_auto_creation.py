@@ -4,7 +4,7 @@ import pytest
 
 from protocol.errors import ErrorCode as E
 from protocol.messages.leadership_messages import MetadataRequest, MetadataResponse
-from tests.emulator.machines.broker.harness import Bench, state
+from verification.broker_bench import Bench, state
 
 
 def metadata_request(bench: Bench, *topics: str, allow: bool = True) -> int:

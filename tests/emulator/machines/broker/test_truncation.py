@@ -8,7 +8,7 @@ from emulator.machines.broker.truncation import Cut, cut_for
 from emulator.storage.memory_files import MemoryFiles
 from protocol.gates import gates_for
 from protocol.ids import LeaderEpoch, Offset
-from tests.emulator.machines.broker.harness import batch, created_log
+from verification.broker_bench import batch, created_log
 
 
 def follower_log() -> Log:

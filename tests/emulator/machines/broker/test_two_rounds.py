@@ -14,7 +14,7 @@ from protocol.errors import ErrorCode
 from protocol.ids import BrokerId
 from protocol.messages.replication_messages import FetchRequest, FetchResponse
 from protocol.versions import LADDER
-from tests.emulator.machines.broker.harness import Bench
+from verification.broker_bench import Bench
 
 ROUNDS_MAX = 10
 WAIT_MS = 500.0

@@ -11,7 +11,7 @@ from protocol.machine import Close
 from protocol.messages.leadership_messages import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 from protocol.messages.message_base import Message
 from protocol.messages.replication_messages import FetchRequest, OffsetForLeaderEpochRequest
-from tests.emulator.machines.broker.harness import Bench
+from verification.broker_bench import Bench
 
 FETCH = FetchRequest(BrokerId(1), 0, 1, 1000, [])
 

@@ -34,9 +34,9 @@ from protocol.znodes import (
     encode_reassignment,
     encode_topic,
 )
-from tests.emulator.machines.broker.harness import Bench, state
 from tests.emulator.machines.node.test_topic_creation import Calls
 from tests.ids import brokers
+from verification.broker_bench import Bench, state
 
 FILE = {"broker.id": 0, "min.insync.replicas": 2}
 T0: TopicPartition = ("t", 0)

@@ -22,8 +22,8 @@ from protocol.messages.administration import (
 from protocol.messages.configuration import DescribedSetting
 from protocol.messages.message_base import Message
 from protocol.znodes import decode_topic
-from tests.emulator.machines.broker.harness import Bench, state
 from tests.emulator.machines.node.test_topic_creation import Calls
+from verification.broker_bench import Bench, state
 
 
 def described(own: Mapping[str, str]) -> list[DescribedSetting]:

@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from benchmarks.attack.heavy_requests import heavy_requests
-from benchmarks.attack.kafka_frames import BITS, PLACE, request_payload
 from emulator.worlds.network.door import apis, codec
 from emulator.worlds.network.door.apis import BUILT, apis_of
 from emulator.worlds.network.door.message_schemas import (
@@ -30,8 +28,10 @@ from protocol.framing import ProtocolError, decode_body, encode_body
 from protocol.gates import gates_for
 from protocol.messages.message_base import Message
 from protocol.records.format import encode as encode_batch
-from tests.emulator.machines.broker.harness import Bench
 from tests.emulator.worlds.door.library_messages import response_of
+from verification.attack.heavy_requests import heavy_requests
+from verification.attack.kafka_frames import BITS, PLACE, request_payload
+from verification.broker_bench import Bench
 
 TEXTS = ("", "x" * 300, "x" * 32_767, "\x00", "é/..", ".")
 NULLABLE = ("transactional_id", "group_instance_id")

@@ -1,0 +1,147 @@
+"""A hundred thousand fuzzed runs under safe settings: broken promises without a known rule.
+
+    python -m verification.safe_fuzz [RUNS]
+
+Hunts of LOT runs (`faultline fuzz`, without shrinking), of the versions of VERSIONS in turn, each with a seed of its
+own. Every finished hunt is stored in results/safe_fuzz.json, and an interrupted call is resumed. Each call plays finds
+without a rule again, and stores them apart once they show nothing, or a find with a rule. `faultline fuzz
+--kafka-version V --seed S --runs N` repeats a hunt. Exits with 1 if a find has no rule (its scenario is printed), 70 if
+a run met a bug of faultline.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from emulator.compiled_modules import use
+from emulator.exit_codes import BROKEN, BUG, HELD
+from emulator.toplevel_errors import ended
+
+if TYPE_CHECKING:
+    from emulator.judging.fuzzing.execute import Broken
+    from emulator.judging.fuzzing.fuzz_search import HuntOptions
+
+RESULTS = Path(__file__).parent / "results" / "safe_fuzz.json"
+RUNS = 100_000
+LOT = 5_000
+VERSIONS = ("2.8", "2.6", "2.8", "2.3", "2.8", "2.0.0", "2.8", "1.1", "2.8", "0.10.2")
+FIRST_SEED = 2026
+
+
+class Unexplained(msgspec.Struct, frozen=True):
+    """A find without a rule. `number`: of its first run, `drawn` its scenario; `times`: runs."""
+
+    what: str
+    text: str
+    number: int
+    times: int
+    drawn: str
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One hunt.
+
+    `explained`: {promise and rule: number of runs}; `failures`: runs that did not end. `mended`: former finds without a
+    rule that are fixed.
+    """
+
+    kafka: str
+    seed: int
+    runs: int
+    explained: dict[str, int]
+    unexplained: list[Unexplained]
+    failures: int
+    bugs: dict[str, str]
+    simulated_s: float
+    took_s: float
+    mended: list[Unexplained] = []
+
+
+def measured(hunt_spec: HuntOptions, runs: int) -> Row:
+    """Hunt."""
+    from emulator.judging.fuzzing.fuzz_search import Hunt, hunted
+
+    hunt, began_s = Hunt(), perf_counter()
+    with closing(hunted(hunt_spec, hunt, runs)) as found:
+        for _ in found:
+            pass
+    took_s = round(perf_counter() - began_s, 1)
+    open_ = [find for find in hunt.finds if no_rule_allows(find.broken)]
+    return Row(
+        kafka=hunt_spec.version,
+        seed=hunt_spec.seed,
+        runs=hunt.runs,
+        explained={find.broken.cause: find.count for find in hunt.finds if find not in open_},
+        unexplained=[Unexplained(find.what, find.text, find.number, find.count, find.drawn) for find in open_],
+        failures=hunt.failures,
+        bugs=hunt.bugs,
+        simulated_s=round(hunt.simulated_s),
+        took_s=took_s,
+    )
+
+
+def before() -> list[Row]:
+    """Hunts of earlier calls."""
+    return msgspec.json.decode(RESULTS.read_bytes(), type=list[Row]) if RESULTS.exists() else []
+
+
+def no_rule_allows(broken: Broken) -> bool:
+    """Or it is a bug of ours."""
+    from emulator.judging.fuzzing.execute import BUG, NO_RULE
+
+    return broken.rule == NO_RULE or broken.what == BUG
+
+
+def unexplained_still(one: Unexplained) -> bool:
+    """Whether its run, played again by the present code, still lacks a rule."""
+    from emulator.judging.fuzzing.execute import tried
+    from emulator.judging.fuzzing.finding_files import read
+
+    scenario = read(one.drawn, "safe_fuzz")
+    assert scenario is not None, one.drawn
+    return any(map(no_rule_allows, tried(scenario, one.number).broken))
+
+
+def looked_at_again(row: Row) -> Row:
+    """The row with fixed finds kept apart."""
+    open_ = [one for one in row.unexplained if unexplained_still(one)]
+    mended = [one for one in row.unexplained if one not in open_]
+    return msgspec.structs.replace(row, unexplained=open_, mended=[*row.mended, *mended])
+
+
+def written(rows: list[Row]) -> None:
+    """To results/."""
+    RESULTS.write_bytes(msgspec.json.format(msgspec.json.encode(rows), indent=1) + b"\n")
+
+
+def main(arguments: list[str]) -> int:
+    """Play the remaining hunts, with native machines if compiled."""
+    use()
+    from emulator.judging.fuzzing.fuzz_search import HuntOptions
+
+    wanted, rows = int(arguments[0]) if arguments else RUNS, [looked_at_again(row) for row in before()]
+    written(rows)
+    while (played := sum(row.runs for row in rows)) < wanted:
+        number = len(rows)
+        hunt_spec = HuntOptions(VERSIONS[number % len(VERSIONS)], FIRST_SEED + number)
+        row = measured(hunt_spec, min(LOT, wanted - played))
+        rows.append(row)
+        written(rows)
+        finds = ", ".join(f"{one.what} ({one.times} x)" for one in row.unexplained) or "nothing without a rule"
+        print(f"{row.kafka:7} seed {row.seed}: {row.runs} runs in {row.took_s} s: {finds}", flush=True)
+    for row in rows:
+        for one in row.unexplained:
+            print(f"\n{row.kafka}, seed {row.seed}, run {one.number}: {one.what}: {one.text}\n{one.drawn}")
+    bugs, open_ = sum(len(row.bugs) for row in rows), sum(len(row.unexplained) for row in rows)
+    print(f"{played} runs in {len(rows)} hunts: {open_} finds without a rule, {bugs} runs with a bug of ours")
+    return BUG if bugs else BROKEN if open_ else HELD
+
+
+if __name__ == "__main__":
+    sys.exit(ended("verification.safe_fuzz", lambda: main(sys.argv[1:])))
