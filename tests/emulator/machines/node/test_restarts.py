@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from emulator.machines.node.restarts import UnusableStart, restarted, told
+from emulator.machines.node.restarts import UnusableStart, restarted, start_details
 from emulator.machines.node.specs import RunSpec
 from emulator.runs.resolve import resolve
 from emulator.runs.scenario_sources import find_scenario
@@ -41,10 +41,10 @@ def test_changes_stay_for_later_starts() -> None:
 
 def test_the_event_of_the_start_tells_versions_and_what_was_given() -> None:
     after = restarted(spec("2.6"), "broker-1", "2.8", {PROTOCOL: "2.6", "min.insync.replicas": 1}).spec
-    binary, protocol, settings = told(after, "broker-1")
+    binary, protocol, settings = start_details(after, "broker-1")
     assert (binary, protocol) == ("2.8", "2.6")
     assert f"{PROTOCOL}=2.6" in settings.split() and "min.insync.replicas=1" in settings.split()
-    assert told(after, "session-0") == ("", "", "")
+    assert start_details(after, "session-0") == ("", "", "")
 
 
 def test_what_the_new_binary_does_not_know_is_dropped_with_a_word() -> None:
