@@ -132,7 +132,7 @@ def test_epochs_are_unknown_where_no_broker_reports_them(audit: Audit) -> None:
     trace = Trace().cluster().leader(0, epoch=0)
     trace.caches[0, 0] = [(0, 0)]
     check = audit(trace.append(0, "a", at=0, epoch=0, as_leader=True)).checks["epoch-cache"]
-    assert (check.verdict, check.reason) == ("unknown", "t-0: no event of broker-0 tells its leader epochs")
+    assert (check.verdict, check.reason) == ("unknown", "t-0: no event of broker-0 has its leader epochs")
 
 
 # --- checkpoint-ahead ---

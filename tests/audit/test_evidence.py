@@ -129,7 +129,7 @@ def _clock_goes_back(files: Files) -> Files:
 
 
 ROWS: dict[str, tuple[Callable[[Files], Files], str]] = {
-    "every fault event": (_no_faults, "the scenario did 1 faults on links, and events tell of 0"),
+    "every fault event": (_no_faults, "the scenario did 1 faults on links, and events report 0"),
     "in force at one node": (_not_in_force_at_one, "is not reported in force at broker-2"),
     "a broker's file ends early": (_ends_early("broker-1.1.jsonl"), "the events of broker-1, incarnation 1, end at "),
     "a client's file ends early": (_ends_early("client-0.1.jsonl"), "the events of client-0, incarnation 1, end at "),
