@@ -69,6 +69,7 @@ GOOD: Final[dict[str, tuple[str, ...]]] = {
     "broker": ("0", "1", "broker-1", "leader of t-0"),
     "bytes_per_s": ("1000", "1e6"),
     "called": ("the wait", "new leader"),
+    "every_ms": ("1", "250"),
     "held": ("true", "false"),
     "may_fail": ("true", "false"),
     "verb": ("create-topic", "elect-controller"),

@@ -70,7 +70,7 @@ def test_a_package_names_its_own(committed_cut: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", r"wrong\.py: no Check in it; write COMMITTED_CUT = Check"),
+        ("", r"wrong\.py: no Check in it; define one, such as COMMITTED_CUT = Check"),
         ("x = (\n", r"wrong\.py:1: SyntaxError: "),
         ("1 / 0\n", r"wrong\.py: ZeroDivisionError: "),
     ],

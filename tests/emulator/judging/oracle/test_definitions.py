@@ -79,7 +79,7 @@ beliefs = some(
     14,
 ).map(lambda reported: sorted(reported, key=lambda one: one.ended))  # fmt: skip
 forgotten = some(st.builds(Forgotten, places, nodes, offsets, offsets))
-of_groups = some(
+of_groups = st.lists(  # the count of operations that have ended grows with each end: no two are equal
     st.builds(
         lambda kind, group, place, number, requested, offset, outcome, begun, over, ended, znodes: OfGroup(
             kind, group, place, f"client.1:{number}", requested, offset, outcome, begun, over, ended, znodes
@@ -88,7 +88,7 @@ of_groups = some(
         st.integers(0, 4), st.integers(0, 4), st.sampled_from(["ok", "ok", "ok", "unknown", "", "failed"]), numbers,
         st.integers(-1, 14), numbers, st.sampled_from([False, False, True, None]),
     ),
-    14,
+    max_size=13, unique_by=lambda one: one.ended,
 )  # fmt: skip
 states = some(
     st.builds(
