@@ -7,7 +7,7 @@ from emulator.cluster import control_requests as r
 from emulator.exit_codes import UNKNOWN
 from emulator.faults.link_fault_kinds import KINDS, LINK_FAULTS, Recovery, RuleError, of_kind
 from emulator.faults.link_rule_building import one_of, picked
-from emulator.faults.link_words import links_in
+from emulator.faults.link_words import links_in, listed
 from faultline.errors import Refused
 from protocol.ids import BrokerId
 from protocol.link_rules import LinkFaultKind
@@ -26,10 +26,10 @@ def link_fault(
     """A fault on links, as a request. `amounts`: by their names over HTTP. Raises Refused."""
     try:
         names = {one.encode_name: one.name for one in LINK_FAULTS[one_of("fault", kind, KINDS)].own_fields()}
-        purposes, apis = picked(only)
+        purposes, apis = picked(listed(",".join(only)))
         fault = of_kind(
             kind, links=links_in(kind, places), purposes=purposes, apis=apis,
-            client_ids=(client_id,) if client_id else (), recovery=recovery,
+            client_ids=listed(client_id), recovery=recovery,
             **{names[one_of(f"amount of {kind}", name, list(names))]: amount for name, amount in amounts.items()},
         )  # fmt: skip
         fault.check()

@@ -42,14 +42,14 @@ def parse(words: Sequence[str]) -> AnyLinkFault:
     if own is None:
         not_these = f"not {' '.join(amounts)}" if amounts else "and none is given"
         raise RuleError(f"{kind} takes {shown or 'no amount'}, {not_these}")
-    purposes, apis = picked(_listed(options.get("--only")))
+    purposes, apis = picked(listed(options.get("--only")))
     recovery: Any = one_of("recovery", options.get("--recovery") or "rto", RECOVERIES)
     fault = of_kind(
         kind,
         links=links,
-        purposes=(*purposes, *_listed(options.get("--purposes"))),
+        purposes=(*purposes, *listed(options.get("--purposes"))),
         apis=apis,
-        client_ids=_listed(options.get("--client-id")),
+        client_ids=listed(options.get("--client-id")),
         recovery=recovery,
         expects_traffic="--expects-nothing" not in options,
         **own,
@@ -94,5 +94,6 @@ def _options(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
     return options, rest
 
 
-def _listed(text: str | None) -> tuple[str, ...]:
+def listed(text: str | None) -> tuple[str, ...]:
+    """The names in a text with commas."""
     return tuple(part.strip() for part in text.split(",") if part.strip()) if text else ()
