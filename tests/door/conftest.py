@@ -5,6 +5,7 @@ cluster. So does the last test here: suites that come later have the machine, an
 """
 
 import contextlib
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
@@ -121,6 +122,13 @@ def state_home(shared: Shared) -> Path:
 )
 def cluster(request: pytest.FixtureRequest, shared: Shared) -> faultline.Cluster:
     return shared.of(request.param)
+
+
+@pytest.fixture
+def cluster_to_break(cluster: faultline.Cluster, shared: Shared) -> Iterator[faultline.Cluster]:
+    """The cluster, which ends with this test: its faults are not undone."""
+    yield cluster
+    shared.end_cluster()
 
 
 @pytest.fixture

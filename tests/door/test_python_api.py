@@ -43,7 +43,8 @@ def test_faults_and_refusals_in_the_commands_own_words(cluster: faultline.Cluste
 
 
 @pytest.mark.parametrize("cluster", ["2.6"], indirect=True)
-def test_every_fault_of_scenarios_has_a_method(cluster: faultline.Cluster) -> None:
+def test_every_fault_of_scenarios_has_a_method(cluster_to_break: faultline.Cluster) -> None:
+    cluster = cluster_to_break
     for kind in LINK_FAULTS:
         assert hasattr(cluster, kind) or kind == "reset"
     assert [word for word in LIVE_FAULTS if not hasattr(cluster, word.replace("-", "_"))] == []
