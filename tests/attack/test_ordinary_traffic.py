@@ -13,6 +13,8 @@ from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.conversations import Conversation
 from protocol.machine import Input, MessageReceived, Send
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("scenario", sorted(catalogue()))
 def test_what_nodes_say_belongs_there(scenario: str, monkeypatch: pytest.MonkeyPatch) -> None:

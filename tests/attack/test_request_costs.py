@@ -7,6 +7,8 @@ import pytest
 
 from verification.attack.heavy_requests import Broker, Heavy, heavy_requests
 
+pytestmark = pytest.mark.slow
+
 FEW, MANY = 250, 2_000
 TIMES = MANY // FEW
 MORE_THAN_LINEAR = 3.0

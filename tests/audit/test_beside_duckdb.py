@@ -14,6 +14,8 @@ from benchmarks.beside_duckdb import by_duckdb
 from benchmarks.synthetic_run import write_run
 from tests.audit.test_oracle_agrees import written
 
+pytestmark = pytest.mark.slow
+
 FOUND_BY_THE_ORACLE = (
     ("az-isolated-leader", "2.6", {"lost-acknowledged", "dual-leader"}),
     ("workload-az-cut", "2.8", {"duplicate"}),

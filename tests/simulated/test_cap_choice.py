@@ -10,6 +10,8 @@ from emulator.judging.judged import play_and_judge
 from emulator.runs.resolve import resolve
 from emulator.runs.scenario_sources import find_scenario
 
+pytestmark = pytest.mark.slow
+
 CHOICES = tuple(Choice(*values) for values in product(ACKS, MIN_INSYNC, UNCLEAN))
 
 

@@ -11,6 +11,8 @@ import pytest
 
 from tests.simulated.cluster import Cluster
 
+pytestmark = pytest.mark.slow
+
 VERSIONS = ("0.10.2", "0.11", "1.0", "1.1", "2.0.1", "2.4", "2.6", "2.8")
 OPERATIONS = 70
 """About as many as the leader makes there in the whole script (asserted below)."""

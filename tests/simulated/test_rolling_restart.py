@@ -18,6 +18,8 @@ from protocol.kinds import ExitKind
 from protocol.versions import LADDER
 from tests.simulated.cluster import Cluster
 
+pytestmark = pytest.mark.slow
+
 BROKERS = tuple(range(6))
 SEEDS = 2
 """Of each version and way, in this suite."""

@@ -13,6 +13,8 @@ from emulator.judging.crash_testing.crash_seeds import DeathsOptions, play_seed,
 from emulator.machines.broker.replica_manager import Replicas
 from protocol.events import NodeStopped
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("scenario", mortal_scenarios())
 def test_an_orderly_stop_between_any_two_steps(scenario: str) -> None:

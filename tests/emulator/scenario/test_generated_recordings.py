@@ -13,6 +13,8 @@ from tests.generated_inputs import tallied
 from tests.generated_recordings import RECORDING
 from tests.input_outcomes import ENDINGS, exit_code
 
+pytestmark = pytest.mark.slow
+
 CASES = 150
 
 

@@ -13,7 +13,7 @@ from tests.generated_inputs import tallied
 
 pytestmark = pytest.mark.slow
 
-CASES = 300
+CASES = 150
 PART = 50
 
 

@@ -11,6 +11,8 @@ import pytest
 from emulator.judging.fuzzing.execute import NO_RULE, tried
 from emulator.judging.fuzzing.finding_files import read
 
+pytestmark = pytest.mark.slow
+
 FOUND = Path(__file__).parent / "found"
 STEPS_MAX = 12
 MENDED = {

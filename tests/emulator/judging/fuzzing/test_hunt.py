@@ -15,6 +15,8 @@ from emulator.judging.judged import play_and_judge
 from emulator.runs.resolve import resolve
 from emulator.scenario.scenario_model import Pause
 
+pytestmark = pytest.mark.slow
+
 OLD = HuntOptions("0.10.2")
 STEPS_MAX = 12
 EXITS = 51

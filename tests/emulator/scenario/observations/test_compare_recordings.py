@@ -18,6 +18,8 @@ from emulator.scenario.observations.recording_comparison import SHORT_LIVED_S, c
 from emulator.scenario.observations.recording_files import load
 from emulator.scenario.observations.recording_parsing import Malformed, from_document
 
+pytestmark = pytest.mark.slow
+
 GOLDEN = Path(__file__).parents[3] / "golden"
 FILES = sorted(path.relative_to(GOLDEN).as_posix() for path in GOLDEN.glob("*/*.json"))
 EXHAUSTIVE = {
