@@ -18,6 +18,7 @@ from emulator.worlds.network.door.message_schemas import (
     default_of,
     entry_type,
     field_name,
+    in_runs,
     is_flexible,
     is_list,
     split_fields,
@@ -86,19 +87,10 @@ class _Writers:
 
     def _steps(self, fields: list[Schema]) -> list[Writer]:
         """Writers of a struct's values, in order; a run of fields of fixed sizes has one writer."""
-        steps: list[Writer] = []
-        run: list[Schema] = []
-        for one in fields:
-            if one["type"] in FIXED:
-                run.append(one)
-                continue
-            if run:
-                steps.append(_run_writer(run))
-                run = []
-            steps.append(_field_writer(field_name(one), self._field(one)))
-        if run:
-            steps.append(_run_writer(run))
-        return steps
+        return [
+            _field_writer(field_name(run[0]), self._field(run[0])) if layout is None else _run_writer(run, layout.pack)
+            for run, layout in in_runs(fields)
+        ]
 
     def _field(self, field: Schema) -> Writer:
         kind = entry_type(field)
@@ -122,8 +114,7 @@ class _Writers:
         return _bytes_writer(self._length_of_list)
 
 
-def _run_writer(fields: list[Schema]) -> Writer:
-    pack = struct.Struct(">" + "".join(FIXED[one["type"]] for one in fields)).pack
+def _run_writer(fields: list[Schema], pack: Callable[..., bytes]) -> Writer:
     if len(fields) == 1:
         name = field_name(fields[0])
         return lambda chunks, values: chunks.append(pack(values[name]))

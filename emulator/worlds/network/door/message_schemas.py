@@ -6,7 +6,10 @@ whose type is a common struct have its fields.
 
 import json
 import re
+import struct
+from collections.abc import Iterator
 from importlib.util import find_spec
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
@@ -67,6 +70,16 @@ def split_fields(fields: list[Schema], version: int) -> tuple[list[Schema], list
     present = [one for one in fields if within(one["versions"], version)]
     tagged = [one for one in present if within(one.get("taggedVersions"), version)]
     return [one for one in present if one not in tagged], tagged
+
+
+def in_runs(fields: list[Schema]) -> Iterator[tuple[list[Schema], struct.Struct | None]]:
+    """The fields in order: neighbours of fixed sizes with their layout, each other one alone."""
+    for fixed, some in groupby(fields, key=lambda one: one["type"] in FIXED):
+        if fixed:
+            run = list(some)
+            yield run, struct.Struct(">" + "".join(FIXED[one["type"]] for one in run))
+        else:
+            yield from (([one], None) for one in some)
 
 
 def within(versions: str | None, version: int) -> bool:

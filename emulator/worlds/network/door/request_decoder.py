@@ -21,6 +21,7 @@ from emulator.worlds.network.door.message_schemas import (
     default_of,
     entry_type,
     field_name,
+    in_runs,
     is_flexible,
     is_list,
     split_fields,
@@ -144,21 +145,11 @@ class _Readers:
     def _parts(self, fields: list[Schema]) -> tuple[list[struct.Struct | Reader], int]:
         """Runs of fields of fixed sizes are read at once."""
         parts: list[struct.Struct | Reader] = []
-        least, run = 0, ""
-        for one in fields:
-            if one["type"] in FIXED:
-                run += FIXED[one["type"]]
-                continue
-            if run:
-                parts.append(struct.Struct(">" + run))
-                least += struct.calcsize(">" + run)
-                run = ""
-            reader, bytes_ = self._field(one)
-            parts.append(reader)
+        least = 0
+        for run, layout in in_runs(fields):
+            part, bytes_ = self._field(run[0]) if layout is None else (layout, layout.size)
+            parts.append(part)
             least += bytes_
-        if run:
-            parts.append(struct.Struct(">" + run))
-            least += struct.calcsize(">" + run)
         return parts, least
 
     def _field(self, field: Schema) -> tuple[Reader, int]:
