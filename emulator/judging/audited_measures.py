@@ -28,15 +28,15 @@ def measures_of(judged: Judged) -> dict[str, Any]:
       null: never
     - `exits`: {node: count of its incarnations that ended by themselves}
     """
-    last_ms = _last_ms(judged)
+    last_ms, fault_ms = _last_ms(judged), first_fault_ms(judged.notes)
     return {
         "wall_s": round(last_ms / 1000, 3),
         "exits": health.exits(judged.notes),
-        **availability(azs_of(judged), _writes(judged), first_fault_ms(judged.notes), last_ms),
+        **availability(azs_of(judged), _writes(judged), fault_ms, last_ms),
         "unknown_outcomes": _unknown_outcomes(judged),
-        "time_to_new_leader_ms": time_to_new_leader_ms(leader_terms(judged.notes), first_fault_ms(judged.notes)),
-        "dual_leader_ms": _two_at_once_ms(judged, "leader"),
-        "dual_controller_ms": _two_at_once_ms(judged, "controller"),
+        "time_to_new_leader_ms": time_to_new_leader_ms(leader_terms(judged.notes), fault_ms),
+        "dual_leader_ms": _two_at_once_ms(judged, "leader", last_ms),
+        "dual_controller_ms": _two_at_once_ms(judged, "controller", last_ms),
     }
 
 
@@ -52,11 +52,11 @@ def leader_terms(notes: Iterable[Note]) -> Iterator[Office]:
             yield Office((note.topic or "", note.partition or 0), note.node, note.leader_epoch, note.at_ms)
 
 
-def _two_at_once_ms(judged: Judged, office: str) -> float | None:
+def _two_at_once_ms(judged: Judged, office: str, last_ms: float) -> float | None:
     if office not in judged.two_at_once_ms:
         return None
     since_ms = judged.two_since_ms.get(office)
-    lasting = 0.0 if since_ms is None else _last_ms(judged) - since_ms
+    lasting = 0.0 if since_ms is None else last_ms - since_ms
     return round(max(judged.two_at_once_ms[office], lasting), 3)
 
 

@@ -106,13 +106,14 @@ def measures_of(world: SimulatedWorld, probe: Probe) -> dict[str, Any]:
     `unavailable_ms`, `recovered_ms`, `clients`: as `emulator.judging.audited_measures`. `exits`: as `exits_of`.
     `dual_leader_ms`, `dual_controller_ms`: as `two_at_once_ms`.
     """
+    fault_ms, end_ms = first_fault_ms(world), _end_ms(world)
     return {
         "events": len(world.trace.entries),
         "exits": exits_of(world),
-        **availability_of(world),
-        "time_to_new_leader_ms": time_to_new_leader_ms(probe.leaders, first_fault_ms(world)),
-        "dual_leader_ms": two_at_once_ms(probe.leaders, _end_ms(world)),
-        "dual_controller_ms": two_at_once_ms(probe.controllers, _end_ms(world)),
+        **availability_of(world, fault_ms, end_ms),
+        "time_to_new_leader_ms": time_to_new_leader_ms(probe.leaders, fault_ms),
+        "dual_leader_ms": two_at_once_ms(probe.leaders, end_ms),
+        "dual_controller_ms": two_at_once_ms(probe.controllers, end_ms),
         "simulated_s": round(world.now_ms / 1000.0, 3),
     }
 
@@ -136,14 +137,16 @@ def two_at_once_ms(offices: list[Office], end_ms: float) -> float | None:
     return None if longest is None else round(longest, 3)
 
 
-def availability_of(world: SimulatedWorld) -> dict[str, Any]:
-    """Unavailability and recovery of clients."""
+def availability_of(world: SimulatedWorld, fault_ms: float | None, end_ms: float) -> dict[str, Any]:
+    """Unavailability and recovery of clients.
+
+    `fault_ms`: time of the first fault. `end_ms`: of the last event.
+    """
     azs = {entry[0]: entry[5].az or OUTSIDE for entry in world.trace.entries if type(entry[5]) is NodeStarted}
     writes = FailedWrites()
     for node, at_ms, outcome in _produces(world):
         writes.ended(node, at_ms, outcome)
-    fault_ms = first_fault_ms(world)
-    return availability(azs, writes, None if fault_ms is None else round(fault_ms, 3), _end_ms(world))
+    return availability(azs, writes, None if fault_ms is None else round(fault_ms, 3), end_ms)
 
 
 def _end_ms(world: SimulatedWorld) -> float:
