@@ -75,7 +75,7 @@ def cluster(image: str, compose: tuple[str, ...], tmp_path_factory: pytest.TempP
             _wait_until_listening(container(node.name))
         yield
     finally:
-        remove_project(PROJECT, HERE / "no folder")
+        remove_project(PROJECT)
 
 
 def _wait_until_listening(container_id: str, times: int = 1) -> None:

@@ -38,7 +38,7 @@ def of(image: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, ...]]
         compose(*named, "up", "--detach", "--no-build", limit_s=COMMAND_LIMIT_S)
         yield named
     finally:
-        remove_project(project, file.parent / "no folder")
+        remove_project(project)
     assert objects(project) == []
 
 

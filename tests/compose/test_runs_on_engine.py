@@ -168,5 +168,5 @@ def test_a_plain_compose_up_is_attached(image: str, tmp_path: Path, monkeypatch:
         faultline(tmp_path, "down")
         assert len(objects(project)) > 0, "they are the compose tool's to end"
     finally:
-        remove_project(project, tmp_path / "no folder")
+        remove_project(project)
     assert objects(project) == []

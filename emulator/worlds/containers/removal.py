@@ -52,13 +52,15 @@ def objects_of(project: str) -> Objects:
     return _with_label(f"{PROJECT_LABEL}={project}")
 
 
-def remove_project(project: str, folder: Path) -> Objects:
+def remove_project(project: str, folder: Path | None = None) -> Objects:
     """Remove a project's containers, networks, volumes and folder; return the removed objects.
+
+    `folder`: the one in the run's directory; None: a plain `docker compose up` made none.
 
     Raises DockerMissing, DockerFailed.
     """
     there = objects_of(project)
-    _remove(there, {folder})
+    _remove(there, set() if folder is None else {folder})
     return there
 
 
