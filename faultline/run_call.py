@@ -16,6 +16,7 @@ from emulator.cli.commands.run_scenario import (
 )
 from emulator.cli.commands.run_simulated import judge_into
 from emulator.judging.judged import play_and_judge
+from emulator.run_layout import VERDICT_FILE
 from emulator.runs.directory import prepare
 from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.scenario_sources import find_scenario
@@ -27,7 +28,6 @@ from faultline.errors import Refused
 from faultline.verdict import Verdict
 
 Setting = str | int | float | bool
-VERDICT = "verdict.json"
 
 
 def run(
@@ -61,7 +61,7 @@ def run(
         raise Refused(f"faultline run: {error}") from error
     except (*NOT_PLAYED, RunTooLong) as error:
         raise Refused(not_played(options.scenario, error), unknown=True) from error
-    return Verdict(from_json((place / VERDICT).read_bytes()), place)
+    return Verdict(from_json((place / VERDICT_FILE).read_bytes()), place)
 
 
 def simulate(
