@@ -30,6 +30,8 @@ class BatchIndex:
             return False
         if offset < 0:
             return True
+        if len(spans) == 1:
+            return spans[0][0] <= offset <= spans[0][1]
         before = self._up_to(digest, spans, offset)
         return before >= 0 and self._furthest[digest][before] >= offset
 
