@@ -35,6 +35,7 @@ from protocol.events.event_parsing import (
     TIMES,
     are_buckets,
 )
+from protocol.undecodable import UNDECODABLE
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -113,7 +114,7 @@ def _beginnings(blocks: Sequence[tuple[bytes, Source]]) -> list[bytes]:
 def _life_of(beginning: bytes, source: Source) -> _Life:
     try:
         life = msgspec.json.decode(beginning[:-1] + b"}", type=_Life)
-    except msgspec.MsgspecError as error:
+    except UNDECODABLE as error:
         raise Refused from error
     _need(life.format == EVENT_FORMAT)
     _is_of(source, life.run, life.node, life.incarnation)

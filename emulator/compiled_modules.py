@@ -138,7 +138,7 @@ def _looked(environ: Mapping[str, str], folder: Path, root: Path) -> tuple[Manif
             manifest = msgspec.json.decode(file.read(MANIFEST_BYTES_MAX), type=Manifest)
     except FileNotFoundError:
         return None, Native()
-    except (OSError, msgspec.MsgspecError) as error:
+    except (OSError, msgspec.MsgspecError, ValueError) as error:
         return None, Native(1, f"{folder / MANIFEST} cannot be read: {error}")
     if environ.get(PURE_VARIABLE, "0") not in ("", "0"):
         return manifest, Native(len(manifest.modules), f"{PURE_VARIABLE} is set", by_choice=True)

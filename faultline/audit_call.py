@@ -25,6 +25,7 @@ from emulator.runs.scratch import scratch
 from emulator.runs.verdict_file import Verdict as Audited
 from faultline.errors import Refused
 from faultline.verdict import Verdict
+from protocol.undecodable import UNDECODABLE
 
 LIMIT_S = 1_800.0
 """Time limit of the separate process, in seconds: more than any run takes."""
@@ -101,7 +102,7 @@ def _verdict_of(ended: "subprocess.CompletedProcess[bytes]") -> Audited:
     """Verdict from the separate process's output. Raises Refused."""
     try:
         result = msgspec.json.decode(ended.stdout.splitlines()[-1], type=_Result)
-    except (IndexError, msgspec.DecodeError) as error:
+    except (IndexError, *UNDECODABLE) as error:
         lines = ended.stderr.decode(errors="replace").strip().splitlines() or [f"code {ended.returncode}"]
         raise Refused(f"the audit in a separate process failed: {lines[-1]}", unknown=True) from error
     if result.verdict is None:

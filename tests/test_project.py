@@ -158,3 +158,10 @@ def test_the_wheel_holds_the_packages_and_nothing_else() -> None:
 def test_make_has_the_targets_that_the_readme_promises(target: str) -> None:
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     assert f"make {target}" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_bytes_that_cannot_be_decoded_are_caught_by_one_tuple() -> None:
+    """`msgspec.DecodeError` alone misses text that is not UTF-8, and nesting too deep."""
+    alone = re.compile(r"^ *except (?!.*ValueError).*msgspec\.(Decode|Msgspec)Error", re.MULTILINE)
+    found = [path for folder in PACKAGES for path in modules(folder) if alone.search((ROOT / path).read_text("utf-8"))]
+    assert not found

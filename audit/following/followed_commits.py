@@ -16,6 +16,7 @@ import msgspec
 
 from audit.following.event import Event
 from protocol.numbers import number_in
+from protocol.undecodable import UNDECODABLE
 
 CHANGES_MAX: Final = 20_000
 EPOCH_PATH: Final = "/controller_epoch"
@@ -130,7 +131,7 @@ def _change_of(event: Event) -> _Change | None:
         return _Change(zxid, False, path, gone, created, 0, epoch, event.at_ms, event.name)
     try:
         state = msgspec.json.decode(data, type=_State) if data else _State()
-    except msgspec.DecodeError:
+    except UNDECODABLE:
         return None
     return _Change(
         zxid, True, path, gone, created, state.leader_epoch, state.controller_epoch, event.at_ms, event.name

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from audit.report.played import scenario_of
+from protocol.undecodable import UNDECODABLE
 
 
 class Setting(msgspec.Struct, frozen=True):
@@ -62,7 +63,7 @@ def _versions(fields: dict[str, Any]) -> str:
 def _settings_file(run: Path) -> dict[str, Any]:
     try:
         fields = msgspec.json.decode((run / "settings.json").read_bytes())
-    except (OSError, msgspec.DecodeError):
+    except (OSError, *UNDECODABLE):
         return {}
     return fields if isinstance(fields, dict) else {}
 

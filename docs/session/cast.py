@@ -9,6 +9,8 @@ from typing import Literal
 
 import msgspec
 
+from protocol.undecodable import UNDECODABLE
+
 Kind = Literal["o", "m"]
 
 
@@ -57,13 +59,13 @@ def parsed(text: str) -> Cast:
     first, *rest = text.splitlines() or [""]
     try:
         header = msgspec.json.decode(first, type=Header)
-    except msgspec.DecodeError as error:
+    except UNDECODABLE as error:
         raise NoCast(f"line 1: no header of a version 2 recording: {error}") from error
     events = []
     for number, line in enumerate(rest, start=2):
         try:
             events.append(msgspec.json.decode(line, type=Event))
-        except msgspec.DecodeError as error:
+        except UNDECODABLE as error:
             raise NoCast(f"line {number}: no event: {error}") from error
     if any(after.at_s < before.at_s for before, after in pairwise(events)):
         raise NoCast("its events are not in order of time")

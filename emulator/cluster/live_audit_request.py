@@ -20,6 +20,7 @@ import trio
 from emulator.cluster import control_requests as r
 from emulator.exit_codes import UNKNOWN, UNUSABLE
 from emulator.orphans import die_with_parent
+from protocol.undecodable import UNDECODABLE
 
 COMMAND: Final = (sys.executable, "-m", "emulator", "audit")
 INTERRUPTED_S: Final = 5.0
@@ -60,7 +61,7 @@ class Auditing:
         last = (errors.decode(errors="replace").strip().splitlines() or ["no output"])[-1]
         try:
             return r.Answer(result=msgspec.json.decode(output, type=dict))
-        except msgspec.DecodeError:
+        except UNDECODABLE:
             if process.returncode == UNUSABLE:
                 return r.unusable(last)
             return r.unknown(last, why="" if process.returncode == UNKNOWN else "bug")

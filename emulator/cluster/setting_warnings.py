@@ -15,6 +15,7 @@ from emulator.runs.directory import write_json
 from emulator.settings.account import Account, lines, merged
 from emulator.settings.accounting import account_of_altered
 from emulator.settings.setting_registry import BY_SCOPE, usable_value
+from protocol.undecodable import UNDECODABLE
 
 
 class SettingWarnings:
@@ -39,6 +40,6 @@ class SettingWarnings:
             settings = msgspec.json.decode(self._file.read_bytes()) if self._file.exists() else {}
             known = msgspec.convert(settings.get("settings", {}), Account)
             write_json(self._file, {**settings, "settings": merged(known, account)})
-        except (OSError, msgspec.MsgspecError, AttributeError) as error:
+        except (OSError, AttributeError, *UNDECODABLE) as error:
             remarks.append(f"warning: audits cannot read it: {self._file}: {error}")
         return remarks

@@ -26,6 +26,7 @@ from emulator.settings.setting import CONSUMER, PREFIXES, PRODUCER, TOPIC
 from emulator.settings.setting_registry import REGISTRY
 from emulator.worlds.cluster_file.cluster_model import ClusterFile
 from emulator.worlds.network.door.apis import FIRST_AT_THE_DOOR
+from protocol.undecodable import UNDECODABLE
 from protocol.versions import ladder_name, since
 
 LIVE_FILE: Final = "live.json"
@@ -130,5 +131,5 @@ def read_specification(run_dir: Path) -> LiveSpec:
     path = run_dir / LIVE_FILE
     try:
         return msgspec.json.decode(read_regular(path), type=LiveSpec)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except UNDECODABLE as error:
         raise UnusableSpecification(f"{path}: cannot be understood: {error}") from error

@@ -33,6 +33,7 @@ from protocol.machine import (
     StopRequested,
     TimerFired,
 )
+from protocol.undecodable import UNDECODABLE
 
 _encoder = msgspec.msgpack.Encoder()
 _LENGTH = struct.Struct(">I")
@@ -104,7 +105,7 @@ def read(recording: Path) -> Iterator[Recorded]:
         number += 1
         try:
             mono_ms, wall_ms, what, crc = _decoder.decode(data[position : position + size_bytes])
-        except msgspec.MsgspecError as error:
+        except UNDECODABLE as error:
             raise ReplayError(f"{recording}: input {number}: {error}") from error
         position += size_bytes
         yield Recorded(Now(mono_ms, wall_ms), _input(what), crc)

@@ -9,6 +9,8 @@ from typing import Final
 
 import msgspec
 
+from protocol.undecodable import UNDECODABLE
+
 VALUES_MAX: Final = 512
 """Maximum values in one event. A larger batch is several consecutive operations."""
 RECORDS_MAX: Final = 1 << 16
@@ -47,6 +49,6 @@ def values_in(value: str, records: int) -> list[str]:
         return [value]
     try:
         values = _values.decode(value)
-    except msgspec.MsgspecError:
+    except UNDECODABLE:
         values = []
     return values if len(values) == records else [""] * records

@@ -71,6 +71,7 @@ def test_a_report_tells_as_json_where_it_is(tmp_path: Path, capsys: pytest.Captu
 
 def test_a_scenario_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     from audit.expected import expected_of
+    from audit.report.about import about_run
 
     run = healthy().write(tmp_path)
     (run / "scenario.yaml").write_text("id: x\nsteps: nothing\n")
@@ -79,6 +80,8 @@ def test_a_scenario_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (run / "settings.json").write_text("{")
     with pytest.raises(AuditInputError, match=r"settings\.json: not JSON"):
         expected_of(run)
+    (run / "settings.json").write_bytes(b'{"settings": "\x82"}')
+    assert about_run(run).kafka == ""
     (run / "settings.json").write_text('{"settings": {"dropped": 1}}')
     with pytest.raises(AuditInputError, match=r"settings\.json: settings: Expected `array`, got `int`"):
         expected_of(run)

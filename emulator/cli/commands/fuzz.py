@@ -37,6 +37,7 @@ from emulator.scenario.scenario_model import CreateTopic, Scenario, Workload
 from emulator.screen import for_lines
 from emulator.settings.setting_registry import parse_assignment
 from protocol.ids import BrokerId
+from protocol.undecodable import UNDECODABLE
 from protocol.versions import DEFAULT_VERSION, ladder_name
 
 RUNS = 500
@@ -208,7 +209,7 @@ def _resumed(out: Path, spec: HuntOptions) -> Hunt:
         return Hunt()
     try:
         state = msgspec.json.decode(read_regular(path), type=State)
-    except msgspec.DecodeError as error:
+    except UNDECODABLE as error:
         raise UnusableCampaign(f"{path}: not a file of fuzz: {error}") from error
     if state.spec != spec:
         raise UnusableCampaign(f"{out}: belongs to a search with other options; give --out another directory")

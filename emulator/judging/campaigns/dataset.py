@@ -32,6 +32,7 @@ from emulator.regular_files import (
     refuse_foreign_link,
 )
 from emulator.runs.directory import NotEmpty, prepare
+from protocol.undecodable import UNDECODABLE
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -79,7 +80,7 @@ def about(directory: Path) -> About:
         found = msgspec.json.decode(read_regular(path), type=About)
     except OSError as error:
         raise UnusableCampaign(f"{path}: cannot be read: {reason(error)}") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UNDECODABLE as error:
         raise UnusableCampaign(f"{path}: is no campaign's: {error}") from error
     if found.format != FORMAT:
         raise UnusableCampaign(f"{path}: is of format {found.format}; this faultline reads {FORMAT}")

@@ -21,6 +21,7 @@ import msgspec
 from emulator.machines.session.tree import Tree
 from emulator.storage.files import Files
 from protocol.messages.ensemble import Transaction
+from protocol.undecodable import UNDECODABLE
 
 ACCEPTED_EPOCH = "acceptedEpoch"
 CURRENT_EPOCH = "currentEpoch"
@@ -181,7 +182,7 @@ class History:
         snapshot = self._files.read(SNAPSHOT, 0, self._files.size(SNAPSHOT))
         try:
             Tree.restored(snapshot)
-        except msgspec.MsgspecError as error:
+        except UNDECODABLE as error:
             raise HistoryDamaged(f"{SNAPSHOT}: {error}") from error
         return snapshot
 
@@ -215,7 +216,7 @@ class History:
             for payload, end in payloads[1:]:
                 self.transactions.append(_decode_transaction(payload))
                 self._ends.append(end)
-        except msgspec.MsgspecError as error:
+        except UNDECODABLE as error:
             raise HistoryDamaged(f"{LOG}: {error}") from error
         self.zxids = [transaction.zxid for transaction in self.transactions]
 
