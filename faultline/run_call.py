@@ -18,8 +18,8 @@ from emulator.cli.commands.run_simulated import judge_into
 from emulator.judging.judged import play_and_judge
 from emulator.run_layout import VERDICT_FILE
 from emulator.runs.directory import prepare
-from emulator.runs.resolve import Resolved, resolve
-from emulator.runs.scenario_sources import find_scenario
+from emulator.runs.resolve import Resolved
+from emulator.runs.resolve_named import resolve_named
 from emulator.runs.verdict_file import from_json
 from emulator.scenario.player.steps import StepFailed
 from emulator.screen import Screen
@@ -73,7 +73,7 @@ def simulate(
 ) -> dict[int, Verdict]:
     """Verdicts by seed; writes no files. Raises Refused."""
     try:
-        resolved = resolve(find_scenario(str(scenario)), kafka_version, dict(settings or {}))
+        resolved = resolve_named(str(scenario), kafka_version, settings)
         return {seed: _simulated(resolved, seed) for seed in seeds}
     except (ValueError, StepFailed, RunTooLong) as error:
         raise Refused(str(error)) from error

@@ -18,9 +18,9 @@ from emulator.packaged import GOLDEN
 from emulator.runs.cores import Processes, on_all_cores
 from emulator.runs.deployment_options import SEED_MAX
 from emulator.runs.directory import write_observations, write_verdict
-from emulator.runs.resolve import Resolved, resolve
-from emulator.runs.scenario_sources import find_scenario, place_of_step, recordings_of
-from emulator.runs.settings_files import read_settings_files
+from emulator.runs.resolve import Resolved
+from emulator.runs.resolve_named import resolve_named
+from emulator.runs.scenario_sources import place_of_step, recordings_of
 from emulator.runs.simulated import collector_disabled
 from emulator.runs.verdict_file import Verdict
 from emulator.scenario.observations.comparable import Comparable, comparable
@@ -74,8 +74,7 @@ class SeedsOptions(msgspec.Struct, frozen=True):
     def resolved(self) -> Resolved:
         """Read and resolve the scenario. Raises ValueError, as reading and resolving do."""
         overrides = dict(map(parse_assignment, self.overrides))
-        files = read_settings_files(self.settings_files)
-        return resolve(find_scenario(self.scenario, self.parameters), self.kafka_version, overrides, files)
+        return resolve_named(self.scenario, self.kafka_version, overrides, self.settings_files, self.parameters)
 
     def recordings(self, resolved: Resolved) -> dict[str, Observations]:
         """{ID@VERSION/N.json: recording of real Kafka}. Raises Malformed."""

@@ -17,7 +17,7 @@ from emulator.scenario.observations.recording_parsing import Malformed
 from emulator.scenario.parameters import UnusableParameter, with_parameters
 from emulator.scenario.recorded import checked, scenario_of_recording
 from emulator.scenario.scenario_model import Scenario
-from emulator.scenario.yaml_places import line_of_step
+from emulator.scenario.yaml_places import line_of_step, names_a_block, place_of_problem
 
 SCENARIO_BYTES_MAX = 1024 * 1024
 
@@ -67,6 +67,20 @@ def place_of_step(given: str, number: int) -> str:
         return ""
     line = line_of_step(path.read_text(encoding="utf-8"), number)
     return f"{path}:{line}: " if line else ""
+
+
+def place_in_file(given: str, message: str) -> str:
+    """`FILE:LINE:COLUMN: ` of a message about settings of the requested scenario.
+
+    "": the settings are not the file's.
+    """
+    path = _file_of(given)
+    if not names_a_block(message) or not path.is_file():
+        return ""
+    if path.suffix == ".json":
+        return f"{path}: "
+    line, column = place_of_problem(path.read_text(encoding="utf-8"), message)
+    return f"{path}:{line}:{column}: "
 
 
 def _file_of(given: str) -> Path:

@@ -33,6 +33,11 @@ def line_of_step(text: str, number: int) -> int | None:
     return None
 
 
+def names_a_block(message: str) -> bool:
+    """Whether a message on settings begins with a place in the scenario itself."""
+    return any(message.startswith(beginning) for beginning, _ in BLOCKS[1:])
+
+
 def place_of_problem(text: str, message: str) -> tuple[int, int]:
     """Line and column, from 1, of the subject of a message about settings or a start.
 

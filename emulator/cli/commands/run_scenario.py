@@ -31,9 +31,9 @@ from emulator.runs.directory import fresh, prepare, write_observations, write_sc
 from emulator.runs.engine_choice import UNUSABLE_MACHINES, MakeCluster, machines_for, require_machines
 from emulator.runs.finished import RUNS
 from emulator.runs.network_run import play_network
-from emulator.runs.resolve import Resolved, resolve
-from emulator.runs.scenario_sources import find_scenario, place_of_step
-from emulator.runs.settings_files import read_settings_files
+from emulator.runs.resolve import Resolved
+from emulator.runs.resolve_named import resolve_named
+from emulator.runs.scenario_sources import place_of_step
 from emulator.scenario.observations.observation_model import Observations
 from emulator.scenario.player.steps import StepFailed
 from emulator.screen import for_lines
@@ -157,7 +157,7 @@ def resolved_from(
 ) -> Resolved:
     """The scenario with its settings and parameters. Raises the exceptions of UNUSABLE_INPUT."""
     overrides = dict(parse_assignment(text) for text in settings)
-    return resolve(find_scenario(scenario, parameters), kafka_version, overrides, read_settings_files(files))
+    return resolve_named(scenario, kafka_version, overrides, files, parameters)
 
 
 # --- the network world ----------------------------------------------------------------------------------------------

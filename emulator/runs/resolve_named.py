@@ -1,0 +1,29 @@
+"""Resolution of a scenario by its name, with errors that name the place in its file."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from emulator.runs.resolve import Resolved, resolve
+from emulator.runs.scenario_sources import find_scenario, place_in_file
+from emulator.runs.settings_files import read_settings_files
+from emulator.settings.setting_registry import UnusableSetting
+
+
+def resolve_named(
+    given: str,
+    kafka_version: str | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    files: Sequence[str] = (),
+    parameters: Sequence[str] = (),
+) -> Resolved:
+    """Resolve a scenario by catalogue id or file, with the command line's settings.
+
+    `files`: as `--settings` takes them. Raises the errors of `find_scenario` and `resolve`; an error about the file's
+    own settings begins with `FILE:LINE:COLUMN: `.
+    """
+    scenario, settings_files = find_scenario(given, parameters), read_settings_files(files)
+    try:
+        return resolve(scenario, kafka_version, dict(overrides or {}), settings_files)
+    except UnusableSetting as error:
+        lines = str(error).splitlines()
+        raise UnusableSetting("\n".join(f"{place_in_file(given, line)}{line}" for line in lines)) from error
