@@ -22,7 +22,7 @@ WITHOUT_WAIT: Final = (
     r.Ready, r.Down, r.Status, r.LinkFault, r.Heal, r.DescribeTopic, r.StartWorkload, r.WorkloadStatus,
 )  # fmt: skip
 """Requests of commands that have no --wait."""
-LONGER: Final = "--wait SECONDS waits longer"
+LONGER: Final = "--wait SECONDS waits longer, over HTTP wait_s=SECONDS"
 SHOWN: Final = "faultline status shows what becomes of it"
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterator, Set
 from contextlib import contextmanager
-from typing import Final, Protocol
+from typing import Final
 
 import trio
 
@@ -15,20 +15,6 @@ SEND_LIMIT_S: Final = 5.0
 
 Answering = Callable[[AnyAsk, float], Awaitable[Answer]]
 Auditing = Callable[[float], Awaitable[Answer]]
-
-
-class Talk(Protocol):
-    """One connection of the control server.
-
-    `begin` returns whether it shows the token; otherwise it has been answered. Then `serve` until its end, or
-    `turn_away`.
-    """
-
-    async def begin(self) -> bool: ...
-
-    async def serve(self) -> None: ...
-
-    async def turn_away(self, answer: Answer) -> None: ...
 
 
 async def no_audit(_wait_s: float) -> Answer:

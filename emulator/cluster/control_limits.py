@@ -1,7 +1,7 @@
 """Values of a request that are out of bounds, named as the command line names them.
 
-They are found before the request is sent. The bounds are those of the requests' types, by which HTTP and the control
-server decode: all three refuse the same.
+They are found before the request is sent. The bounds are those of the requests' types, by which the control server
+decodes: both refuse the same.
 """
 
 from collections.abc import Iterator
@@ -17,11 +17,12 @@ OPTIONS: Final = {
     "batches_kept": "--keep",
     "fault": "words",
     "offset": "--from-offset",
+    "place": "words",
     "rate_per_s": "--rate",
     "records_max": "--max",
 }
 """{field: its option}, if the command line names it otherwise."""
-ARGUMENTS: Final = frozenset(("topic", "node", "words", "values", "targets"))
+ARGUMENTS: Final = frozenset(("topic", "node", "values", "targets"))
 """Fields that are arguments of commands, not options."""
 
 

@@ -1,28 +1,22 @@
-"""Requests to a live cluster and its answers: one JSON line per request, one per answer.
+"""Requests to a live cluster and its answers, which HTTP carries (`emulator.cluster.http`).
 
-    {"token": "...", "wait_s": 1.5, "ask": {"ask": "cut", ...}}
-    {"code": 0, "error": "", "result": {...}}
-
-The token stands first: the server compares it as bytes, and decodes nothing else of a line before. `code` is the exit
-code of the command (emulator.exit_codes). 2: it cannot be done (`error`: one line with the nearest valid name). 3: it
-had not ended in `wait_s`; it goes on, and `result` has the results so far. HTTP has the same requests
-(`emulator.cluster.http`).
+`code` of an answer is the exit code of the command (emulator.exit_codes). 2: it cannot be done (`error`: one line with
+the nearest valid name). 3: it had not ended in `wait_s`; it goes on, and `result` has the results so far.
 """
 
-import re
 from typing import Annotated, Any, Literal
 
 import msgspec
 
 from emulator.exit_codes import HELD, UNKNOWN, UNUSABLE
 from emulator.faults.link_fault_kinds import AnyLinkFault
-from emulator.faults.machine_fault_kinds import LIVE_FAULTS
 from protocol.ids import FIRST_OFFSET, TOPIC_CHARACTERS_MAX, BrokerId, Offset
 from protocol.link_rules import LinkFaultKind
-from protocol.undecodable import UNDECODABLE, why
 
-LINE_BYTES_MAX = 64 * 1024
-"""Limit of a request."""
+HEAD_BYTES_MAX = 16 * 1024
+"""Limit of a head, with the bytes that arrive together with it."""
+BODY_BYTES_MAX = 64 * 1024
+"""Limit of a request's body."""
 ANSWER_BYTES_MAX = 8 * 1024 * 1024
 WAIT_S = 1.5
 """Default time limit of a command, in seconds."""
@@ -56,27 +50,27 @@ MachineFault = Annotated[str, msgspec.Meta(max_length=32)]
 """One of LIVE_FAULTS."""
 
 
-class Ask(msgspec.Struct, frozen=True, tag_field="ask", forbid_unknown_fields=True):
+class Ask(msgspec.Struct, frozen=True):
     """Base of all requests."""
 
 
-class Ready(Ask, frozen=True, tag="ready"):
+class Ready(Ask, frozen=True):
     """Wait until the ensemble serves, every broker is registered and there is a controller."""
 
 
-class Down(Ask, frozen=True, tag="down"):
+class Down(Ask, frozen=True):
     """End the cluster. Answered before it ends."""
 
 
-class Status(Ask, frozen=True, tag="status"):
+class Status(Ask, frozen=True):
     """Running nodes, each node's own view, and the faults in force."""
 
 
-class DescribeSettings(Ask, frozen=True, tag="describe-settings"):
+class DescribeSettings(Ask, frozen=True):
     """Nodes, version, and settings of brokers and topics, at their start and since."""
 
 
-class LinkFault(Ask, frozen=True, tag="link-fault"):
+class LinkFault(Ask, frozen=True):
     """A fault on links, as a scenario's step (`emulator.faults.link_fault_kinds`)."""
 
     fault: AnyLinkFault
@@ -86,17 +80,17 @@ HealedKind = Literal["", LinkFaultKind]
 """"": of every kind."""
 
 
-class Heal(Ask, frozen=True, tag="heal"):
+class Heal(Ask, frozen=True):
     """Lift the rules that name all of these places (or have one of these ids); none: every rule.
 
     `kind`: only of that kind.
     """
 
-    words: Words = []
+    place: Words = []
     kind: HealedKind = ""
 
 
-class Machine(Ask, frozen=True, tag="machine"):
+class Machine(Ask, frozen=True):
     """Break or repair one or several machines at once.
 
     `node`: a name, `az-0`, `broker-*`, `leader:t-0`, `active-controller`, or a list of such.
@@ -115,12 +109,8 @@ class Machine(Ask, frozen=True, tag="machine"):
     from_files: dict[Word, str] = {}
     given: Annotated[dict[Word, float], msgspec.Meta(max_length=WORDS_MAX)] = {}
 
-    def __post_init__(self) -> None:
-        if self.fault not in LIVE_FAULTS:
-            raise ValueError(f"no fault {self.fault!r}; there is {', '.join(LIVE_FAULTS)}")
 
-
-class CreateTopic(Ask, frozen=True, tag="create-topic"):
+class CreateTopic(Ask, frozen=True):
     """`assignment`: replicas by partition, the preferred leader first.
 
     Or `partitions` with `replicas` each.
@@ -133,25 +123,25 @@ class CreateTopic(Ask, frozen=True, tag="create-topic"):
     settings: dict[str, SettingValue] = {}
 
 
-class DescribeTopic(Ask, frozen=True, tag="describe-topic"):
+class DescribeTopic(Ask, frozen=True):
     """A topic in the session service (all if empty), and each broker's own view of it."""
 
     topic: Word = ""
 
 
-class TopicOffsets(Ask, frozen=True, tag="topic-offsets"):
+class TopicOffsets(Ask, frozen=True):
     """First and last offsets of its partitions, for consumers and at each replica."""
 
     topic: Word
 
 
-class DeleteTopic(Ask, frozen=True, tag="delete-topic"):
+class DeleteTopic(Ask, frozen=True):
     """Delete a topic. Done when the controller has deleted every replica, and the topic is gone."""
 
     topic: Word
 
 
-class AlterTopic(Ask, frozen=True, tag="alter-topic"):
+class AlterTopic(Ask, frozen=True):
     """Set settings of a topic, and reset others to the cluster's."""
 
     topic: Word
@@ -159,7 +149,7 @@ class AlterTopic(Ask, frozen=True, tag="alter-topic"):
     removed: Words = []
 
 
-class AlterBroker(Ask, frozen=True, tag="alter-broker"):
+class AlterBroker(Ask, frozen=True):
     """Set settings of a running broker, or (no `broker`) of all, and reset others to its file's."""
 
     broker: Broker | None = None
@@ -167,7 +157,7 @@ class AlterBroker(Ask, frozen=True, tag="alter-broker"):
     removed: Words = []
 
 
-class AddPartitions(Ask, frozen=True, tag="add-partitions"):
+class AddPartitions(Ask, frozen=True):
     """Set the number of partitions. `assignment`: replicas of each new one.
 
     Else they are placed.
@@ -178,7 +168,7 @@ class AddPartitions(Ask, frozen=True, tag="add-partitions"):
     assignment: Annotated[list[list[Broker]], msgspec.Meta(max_length=1_000)] = []
 
 
-class Reassign(Ask, frozen=True, tag="reassign"):
+class Reassign(Ask, frozen=True):
     """{partition: its replicas, the preferred leader first}.
 
     Done when the controller has moved all.
@@ -187,7 +177,7 @@ class Reassign(Ask, frozen=True, tag="reassign"):
     targets: Annotated[dict[Word, list[Broker]], msgspec.Meta(min_length=1, max_length=1_000)]
 
 
-class Produce(Ask, frozen=True, tag="produce"):
+class Produce(Ask, frozen=True):
     """Write records, by a client in `az`, or from outside every AZ.
 
     A client in an AZ sends to the leader that its AZ's broker knows; from outside to the leader; or to `broker`, leader
@@ -210,7 +200,7 @@ class Produce(Ask, frozen=True, tag="produce"):
     ] = []
 
 
-class Consume(Ask, frozen=True, tag="consume"):
+class Consume(Ask, frozen=True):
     """Read at most `records_max` records of a partition from `offset` on.
 
     The broker is chosen as for Produce.
@@ -224,13 +214,13 @@ class Consume(Ask, frozen=True, tag="consume"):
     az: Word = ""
 
 
-class ElectPreferred(Ask, frozen=True, tag="elect-preferred"):
+class ElectPreferred(Ask, frozen=True):
     """Elect preferred leaders. None named: all."""
 
     partitions: Words = []
 
 
-class StartWorkload(Ask, frozen=True, tag="start-workload"):
+class StartWorkload(Ask, frozen=True):
     """Start a producer of `rate_per_s` in each of `azs` (none: all).
 
     `consumers`: a consumer in each, too.
@@ -253,14 +243,14 @@ class StartWorkload(Ask, frozen=True, tag="start-workload"):
     azs: Words = []
 
 
-class StopWorkload(Ask, frozen=True, tag="stop-workload"):
+class StopWorkload(Ask, frozen=True):
     """Stop a workload; "": every one. `at_once`: unfinished operations end as unknown."""
 
     name: Word = ""
     at_once: bool = False
 
 
-class WorkloadStatus(Ask, frozen=True, tag="workload-status"):
+class WorkloadStatus(Ask, frozen=True):
     """Counts so far, by client."""
 
 
@@ -271,14 +261,6 @@ AnyAsk = (
 )  # fmt: skip
 
 
-class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The line of a request. `ask` is decoded once the token is right."""
-
-    token: str
-    ask: msgspec.Raw
-    wait_s: Annotated[float, msgspec.Meta(ge=0.0, le=WAIT_S_MAX)] = WAIT_S
-
-
 Why = Literal["", "absent", "ended", "busy", "bug"]
 """Kind of a refusal.
 
@@ -287,7 +269,7 @@ The name does not exist; a node has ended by itself; not now, but again in a mom
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """The line of an answer."""
+    """An answer. `error` "": there is none."""
 
     code: int = HELD
     error: str = ""
@@ -303,10 +285,6 @@ class NotThere(Refused):
     """The name in a request does not exist."""
 
 
-class Malformed(Refused):
-    """The line is no request. The server closes the connection after one."""
-
-
 class Died(Exception):
     """A node ended by itself: one line with the reason."""
 
@@ -319,58 +297,3 @@ def unusable(error: object, result: dict[str, Any] | None = None) -> Answer:
 def unknown(error: object, result: dict[str, Any] | None = None, why: Why = "") -> Answer:
     """An answer of code 3."""
     return Answer(UNKNOWN, str(error), result or {}, why)
-
-
-_TOKEN = re.compile(rb'\{\s{0,8}"token"\s{0,8}:\s{0,8}"([^"\\]{0,256})"')
-_requests = msgspec.json.Decoder(Request)
-_ask_decoder: msgspec.json.Decoder[AnyAsk] = msgspec.json.Decoder(AnyAsk)
-_answers = msgspec.json.Decoder(Answer)
-_encode = msgspec.json.Encoder().encode
-
-
-def encode_request(token: str, ask: Ask, wait_s: float) -> bytes:
-    """A request with its line end. Raises Refused if it is too long."""
-    line = _encode({"token": token, "wait_s": wait_s, "ask": ask}) + b"\n"
-    if len(line) > LINE_BYTES_MAX:
-        raise Refused(f"a request of {len(line)} bytes; the cluster takes {LINE_BYTES_MAX}")
-    return line
-
-
-def token_of(line: bytes) -> bytes:
-    """The token of the line; nothing is decoded. Raises Malformed."""
-    found = _TOKEN.match(line)
-    if found is None:
-        raise Malformed('not a request: a line begins with {"token": "..."}')
-    return found[1]
-
-
-def decode_request(line: bytes) -> Request:
-    """Raises Malformed."""
-    try:
-        return _requests.decode(line)
-    except UNDECODABLE as error:
-        raise Malformed(f"not a request: {why(error)}") from error
-
-
-def decode_ask(request: Request) -> AnyAsk:
-    """Raises Malformed."""
-    try:
-        return _ask_decoder.decode(request.ask)
-    except UNDECODABLE as error:
-        raise Malformed(f"not a request: {why(error)}") from error
-
-
-def encode_answer(answer: Answer) -> bytes:
-    """An answer with its line end; one that is too long becomes an error."""
-    line = _encode(answer) + b"\n"
-    if len(line) > ANSWER_BYTES_MAX:
-        return encode_answer(unusable(f"an answer of {len(line)} bytes; at most {ANSWER_BYTES_MAX}"))
-    return line
-
-
-def decode_answer(line: bytes) -> Answer:
-    """Raises Malformed."""
-    try:
-        return _answers.decode(line)
-    except UNDECODABLE as error:
-        raise Malformed(f"not an answer: {why(error)}") from error

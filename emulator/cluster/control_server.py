@@ -1,7 +1,6 @@
 """The control server of a live cluster: TCP on loopback, the run's token in each request.
 
-Its one port has two protocols, which the first byte distinguishes: JSON lines (`line_talk`), and HTTP
-(`emulator.cluster.http`), whose methods begin with a capital letter.
+It speaks HTTP alone (`emulator.cluster.http`), to the command line, to Python programs and to any other client.
 
 A client that is slow, silent or dead costs its own connection. The cluster's work goes on elsewhere, and waits for no
 client. No request ends anything but its own connection.
@@ -16,9 +15,9 @@ from typing import Final
 
 import trio
 
-from emulator.cluster.control_context import Answering, Auditing, Desk, Talk, no_audit
+from emulator.cluster.control_context import Answering, Auditing, Desk, no_audit
 from emulator.cluster.control_requests import unknown
-from emulator.cluster.line_protocol import LineTalk
+from emulator.cluster.http.conversation import HttpTalk
 from emulator.worlds.network.accepting import accept_all
 from emulator.worlds.network.ports import BACKLOG, PortInUse
 from emulator.worlds.network.unauthenticated_connections import Strangers
@@ -29,7 +28,6 @@ CLIENTS_MAX: Final = 64
 STRANGERS_MAX: Final = 64
 LAST_ANSWERS_S: Final = 0.5
 """Time for the last clients to read their answers when the cluster ends."""
-FIRST_BYTES: Final = 4096
 
 
 class ControlServer:
@@ -70,15 +68,13 @@ class ControlServer:
         await self._desk.quits()
 
     async def _receive(self, stream: trio.SocketStream) -> None:
-        talk: Talk | None = None
+        talk, admitted = HttpTalk(stream, self._desk), False
         try:
             async with stream:
                 with self.strangers.one():
-                    begun = await self._begun(stream)
-                    if begun is not None and await begun.begin():
-                        talk = begun
+                    admitted = await talk.begin()
                     # From here to the count of clients nothing is awaited.
-                if talk is None:
+                if not admitted:
                     return
                 self.clients += 1
                 try:
@@ -92,14 +88,3 @@ class ControlServer:
             return  # the client's own loss
         except Exception:  # a bug of ours: it is logged, and fails this client alone
             traceback.print_exc(file=sys.stderr)
-
-    async def _begun(self, stream: trio.SocketStream) -> Talk | None:
-        """The protocol that the first byte begins. None: no byte came."""
-        waiting = bytearray(await stream.receive_some(FIRST_BYTES))
-        if not waiting:
-            return None
-        if not b"A" <= waiting[:1] <= b"Z":
-            return LineTalk(stream, waiting, self._desk)
-        from emulator.cluster.http.conversation import HttpTalk  # imported at its first use
-
-        return HttpTalk(stream, waiting, self._desk)

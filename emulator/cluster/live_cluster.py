@@ -199,8 +199,8 @@ class LiveCluster:
                 return settings_in_force(self.spec, self.roster.spec, self.mailbox.player.seen)
             case r.LinkFault(fault=fault):
                 return await self.links.apply(fault)
-            case r.Heal(words=words, kind=kind):
-                return await self.links.heal(words, kind)
+            case r.Heal(place=places, kind=kind):
+                return await self.links.heal(places, kind)
             case r.Machine():
                 return await self._machine(ask, until_s)
             case r.CreateTopic():

@@ -32,8 +32,6 @@ from protocol.events.event_parsing import event_in
 
 LAST_BYTES: Final = 16_384
 """Bytes of an event file's end that are searched for the last event of an incarnation."""
-DISKS: Final = frozenset(word for word, step in LIVE_FAULTS.items() if "directory" in step.__struct_fields__)
-"""Faults of a disk, or of one log directory."""
 FOR_THE_LIVING: Final = {word for word, step in LIVE_FAULTS.items() if step.NEEDS_LIFE} | KILLING
 """Faults that a stopped node refuses: a user who kills it has mistaken it for another."""
 
@@ -194,9 +192,8 @@ class MachineFaults:
         if not ask.directory:
             return ""
         known = directory_names(self._log_dirs.get(name, ""))
-        if ask.fault not in DISKS or not known:
-            why = f"{name} has one log directory, its disk" if ask.fault in DISKS else f"{ask.fault} takes none"
-            raise Refused(f"no log directory {ask.directory!r}: {why}")
+        if not known:
+            raise Refused(f"no log directory {ask.directory!r}: {name} has one log directory, its disk")
         return nearest("log directory", ask.directory, known)
 
     def _change(self, ask: Machine, name: str) -> Restarted | None:
@@ -204,8 +201,6 @@ class MachineFaults:
         changed_settings = {**ask.from_files, **ask.settings}
         if not (ask.version or changed_settings):
             return None
-        if ask.fault != "start":
-            raise Refused(f"{ask.fault} takes neither a version nor settings")
         spec = self._roster.spec
         if name not in spec.settings and name not in ([ask.node] if isinstance(ask.node, str) else ask.node):
             return None  # of an AZ only the brokers are meant

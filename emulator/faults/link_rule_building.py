@@ -14,17 +14,21 @@ opened.
 import re
 from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import Final, get_args
+from typing import Any, Final, get_args
 
 from emulator.faults.link_fault_kinds import (
+    KINDS,
+    AnyLinkFault,
     AzLinks,
     LinkFault,
+    Links,
     OneWayLinks,
     OpenedLinks,
     PairLinks,
     Recovery,
     RuleError,
     ends_of,
+    of_kind,
 )
 from emulator.topology import SESSION_SERVICE, Topology
 from protocol.link_rules import LinkRule
@@ -76,6 +80,22 @@ def rule_of(topology: Topology, name: str, fault: LinkFault) -> LinkRule:
         purposes=chosen, apis=fault.apis, client_ids=fault.client_ids, recovery=fault.recovery,
         expects_traffic=fault.expects_traffic, **{of: getattr(fault, field) for field, of in fault.AMOUNTS.items()},
     )  # fmt: skip
+
+
+def fault_of(
+    kind: str, links: Links, only: Sequence[str], *, purposes: Sequence[str] = (), recovery: str = "rto", **own: Any
+) -> AnyLinkFault:
+    """The fault of a kind, checked. `only`: as for `picked`; `own`: its other fields by name.
+
+    Raises RuleError, TypeError: a field is missing.
+    """
+    of_words, apis = picked(only)
+    fault = of_kind(
+        one_of("fault", kind, KINDS), links=links, purposes=(*of_words, *purposes), apis=apis,
+        recovery=one_of("recovery", recovery, RECOVERIES), **own,
+    )  # fmt: skip
+    fault.check()
+    return fault
 
 
 def picked(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -7,7 +7,6 @@
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from emulator.faults.link_fault_kinds import (
     KINDS,
@@ -19,9 +18,8 @@ from emulator.faults.link_fault_kinds import (
     OpenedLinks,
     PairLinks,
     RuleError,
-    of_kind,
 )
-from emulator.faults.link_rule_building import RECOVERIES, one_of, picked, wrong_places
+from emulator.faults.link_rule_building import fault_of, one_of, wrong_places
 from emulator.faults.targets import joined
 
 
@@ -42,20 +40,16 @@ def parse(words: Sequence[str]) -> AnyLinkFault:
     if own is None:
         not_these = f"not {' '.join(amounts)}" if amounts else "and none is given"
         raise RuleError(f"{kind} takes {shown or 'no amount'}, {not_these}")
-    purposes, apis = picked(listed(options.get("--only")))
-    recovery: Any = one_of("recovery", options.get("--recovery") or "rto", RECOVERIES)
-    fault = of_kind(
+    return fault_of(
         kind,
-        links=links,
-        purposes=(*purposes, *listed(options.get("--purposes"))),
-        apis=apis,
+        links,
+        listed(options.get("--only")),
+        purposes=listed(options.get("--purposes")),
         client_ids=listed(options.get("--client-id")),
-        recovery=recovery,
+        recovery=options.get("--recovery") or "rto",
         expects_traffic="--expects-nothing" not in options,
         **own,
     )
-    fault.check()
-    return fault
 
 
 def links_in(kind: str, places: Sequence[str]) -> Links:

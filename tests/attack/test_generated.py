@@ -1,4 +1,4 @@
-"""Generated frames and lines, for the decoders, every kind of machine, and real processes."""
+"""Generated frames and requests: decoders, every kind of machine, and real processes."""
 
 from pathlib import Path
 
@@ -10,20 +10,26 @@ from emulator.cluster.ending import end
 from emulator.cluster.launch import launch
 from protocol.conversations import AcceptsMessages
 from tests.attack.simulated_victims import Victims
+from tests.emulator.cluster.http.samples import SAMPLES
 from verification.attack.__main__ import over_sockets
 from verification.attack.hostile_frames import Frames, decoded
-from verification.attack.lines import Lines, understood
+from verification.attack.hostile_requests import TOKEN, Requests, answered
 
 FRAMES = 90_000
-LINES = 10_000
+REQUESTS = 1_500
 
 
-def test_frames_and_lines_are_understood_or_refused_and_nothing_else_comes_of_them() -> None:
+def test_frames_are_understood_or_refused_and_nothing_else_comes_of_them() -> None:
     frames = decoded(Frames(1), FRAMES)
-    lines = understood(Lines(1), LINES)
-    assert frames.total() == FRAMES and lines.total() == LINES
+    assert frames.total() == FRAMES
     assert all(frames[what] > 1_000 for what in ("no frame", "out of place", "heard"))
-    assert all(lines[what] > 100 for what in ("no token", "no request", "heard"))
+
+
+def test_every_request_is_answered_or_closed_and_none_is_a_bug(capfd: pytest.CaptureFixture[str]) -> None:
+    valid = [sample.ask for sample in SAMPLES if sample.ask is not None]
+    came = trio.run(answered, Requests(7, TOKEN, valid), REQUESTS)
+    assert capfd.readouterr().err == "" and came["500"] == 0
+    assert all(came[status] > 10 for status in ("200", "201", "400", "401", "403", "404")), came
 
 
 @pytest.mark.parametrize("seed", [2, 3, 15, 1039])
@@ -51,8 +57,7 @@ def test_a_real_cluster_stands_and_others_notice_nothing(tmp_path: Path, monkeyp
         ended = end(found)
     assert came["problems"] == [] and came["processes_ended"] == 0
     output = came["said_over_sockets"]
-    assert (
-        set(output) == {"lines", "frames without the token", "frames with the token"} and sum(output.values()) >= 2_000
-    )
+    assert set(output) == {"requests", "frames without the token", "frames with the token"}
+    assert sum(output.values()) >= 2_000
     assert came["beside_written_and_read"] >= 3
     assert "Traceback" not in (run / "supervisor.log").read_text(), ended

@@ -87,7 +87,7 @@ async def test_askers_are_answered_behind_any_number_of_silent_strangers() -> No
         door = ControlServer(TOKEN, answer)
         port: int = await nursery.start(door.serve)
         at = Registration("c", mine(), 1, LOOPBACK, port, TOKEN)
-        with silent((LOOPBACK, port), 500, b'{"token":"') as there:
+        with silent((LOOPBACK, port), 500, b"GET /v1/st") as there:
             for _ in range(3):
                 began = trio.current_time()
                 assert await trio.to_thread.run_sync(ask, at, Status(), PROMPT_S) == Answer(result={"asked": True})

@@ -28,9 +28,10 @@ async def test_an_answer_of_many_pieces_and_a_refusal() -> None:
     async with served_here(answer) as (_, port):
         reported = await ask(at(port), r.Status(), 2.0)
         assert (reported.code, len(reported.result["text"]), reported.result["wait_s"]) == (0, 1_000_000, 2.0)
-        assert (await ask(at(port, "0" * 16), r.Status())).error == "not this run's token"
+        refused = await ask(at(port, "0" * 16), r.Status())
+        assert refused.code == 2 and refused.error.startswith("not this run's token")
         with pytest.raises(r.Refused, match="a request of"):
-            await ask(at(port), r.Produce("t", ["x" * r.LINE_BYTES_MAX]))
+            await ask(at(port), r.Produce("t", ["x" * r.BODY_BYTES_MAX]))
 
 
 async def test_it_waits_no_longer_than_its_limit_and_its_callers(autojump_clock: trio.abc.Clock) -> None:

@@ -2,7 +2,7 @@
 
     messages         random messages that a decoder accepts
     frames           frames that every decoder must reject, and their effect, one by one
-    lines            the same for the control server's lines
+    hostile_requests        the same for the control server's HTTP
     sockets          all of it to real nodes and a real control server
     __main__         `python -m verification.attack`
     `kafka_frames`   Kafka's frames, for the listener: invalid ones, and their effect

@@ -31,13 +31,13 @@ from emulator.toplevel_errors import ended
 from protocol.ids import FIRST_OFFSET
 from verification import RESULTS
 from verification.attack.hostile_frames import Frames, decoded
-from verification.attack.lines import Lines, understood
+from verification.attack.hostile_requests import Requests, answered
 from verification.attack.silent_sockets import silent
 from verification.attack.sockets import Attackers, ports_of
 
 FULL: int = 10_000_000
-LINES_SHARE: float = 0.1
-"""Share of lines among the messages without sockets."""
+REQUESTS_SHARE: float = 0.01
+"""Share of HTTP requests among the messages without sockets: each is a conversation."""
 STEP: int = 50_000
 ANSWER_S: float = 20.0
 ANSWER_MS: int = 15_000
@@ -140,15 +140,15 @@ async def over_sockets(found: Found, count: int, strangers: int, seed: int) -> d
 
 def in_process(count: int, seed: int) -> dict[str, int]:
     """Raises whatever a decoder should not."""
-    frames, lines = Frames(seed), Lines(seed)
+    frames, requests = Frames(seed), Requests(seed)
     sent: dict[str, int] = {}
     done = 0
     while done < count:
         part = min(STEP, count - done)
-        of_lines = int(part * LINES_SHARE)
+        of_requests = int(part * REQUESTS_SHARE)
         for prefix, became in (
-            ("hostile_frames", decoded(frames, part - of_lines)),
-            ("lines", understood(lines, of_lines)),
+            ("hostile_frames", decoded(frames, part - of_requests)),
+            ("requests", trio.run(answered, requests, of_requests)),
         ):
             for what, times in became.items():
                 sent[f"{prefix}: {what}"] = sent.get(f"{prefix}: {what}", 0) + times
@@ -184,7 +184,7 @@ def main(arguments: list[str]) -> int:
         round(came["rss_mib_at_the_end"].get(name, 0.0) - mib, 1) for name, mib in came["rss_mib_after_a_fifth"].items()
     )
     figures = [
-        Figure(line="frames and lines sent, without an end of a process", value=sum(sent.values())
+        Figure(line="frames and requests sent, without an end of a process", value=sum(sent.values())
                + sum(came["said_over_sockets"].values()), unit="", target=options.messages, higher_is_better=True),
         Figure(line="of these, over sockets to real nodes and a real control server",
                value=sum(came["said_over_sockets"].values()), unit="", target=sockets, higher_is_better=True),

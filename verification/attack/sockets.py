@@ -14,7 +14,6 @@ from typing import Final
 import psutil
 import trio
 
-from emulator.cluster.control_requests import Malformed, decode_ask, decode_request, token_of
 from protocol.conversations import (
     ACCEPTED_BY_BROKER,
     ACCEPTED_BY_CLIENT,
@@ -39,7 +38,7 @@ from protocol.messages.session_messages import ConnectRequest, GetChildren, GetD
 from protocol.messages.workload_messages import StopWorkloadRequest, WorkloadReportsRequest
 from protocol.purposes import ALL, CLIENT, CONTROL, SESSION
 from verification.attack.hostile_frames import Frames
-from verification.attack.lines import Lines
+from verification.attack.hostile_requests import Requests
 
 CLOSED_WITHIN_S: Final = 60.0
 """On a machine that is busy."""
@@ -83,7 +82,7 @@ def ports_of(processes: list[psutil.Process]) -> dict[str, list[int]]:
 class Attackers:
     """Attackers of a cluster.
 
-    `targets`: {node: port}. `said`: frames and lines, by sender. `problems`: effects that no attack may have.
+    `targets`: {node: port}. `said`: frames and requests, by sender. `problems`: effects that no attack may have.
     """
 
     def __init__(self, targets: dict[str, int], door: int, token: str, seed: int) -> None:
@@ -91,13 +90,13 @@ class Attackers:
         self._door = door
         self._token = token
         self._frames = Frames(seed)
-        self._lines = Lines(seed, token)
+        self._requests = (Requests(seed, token), Requests(seed, "0" * 32))
         self._chance = random.Random(seed)
         self.said: Counter[str] = Counter()
         self.problems: list[str] = []
 
     async def attack(self, count: int, attackers: int = 16) -> None:
-        """Attack until so many more frames and lines were sent."""
+        """Attack until so many more frames and requests were sent."""
         end = self.said.total() + count
         async with trio.open_nursery() as nursery:
             for _ in range(attackers):
@@ -107,7 +106,8 @@ class Attackers:
         while self.said.total() < end and not self.problems:
             which = self._chance.random()
             if which < 0.15:
-                await self._say(self._door, self._bad_line() + b"\n", "lines", 1, "the control server")
+                request = self._chance.choice(self._requests).request()
+                await self._say(self._door, request, "requests", 1, "the control server")
             elif which < 0.5:
                 node, port = self._chance.choice(list(self._targets.items()))
                 await self._say(port, self._framed(self._frames.payload()), "frames without the token", 1, node)
@@ -138,17 +138,6 @@ class Attackers:
                 Conversation(VALID[kind], purpose, opened=False).hear(frame.message, frame.correlation_id)
             except (ProtocolError, OutOfPlace):
                 return payload
-
-    def _bad_line(self) -> bytes:
-        """One that is no request."""
-        while True:
-            line = self._lines.line()
-            try:
-                if token_of(line) != self._token.encode():
-                    return line
-                decode_ask(decode_request(line))
-            except Malformed:
-                return line
 
     def _framed(self, payload: bytes) -> bytes:
         size = len(payload) if self._chance.random() < 0.98 else self._chance.choice((0, 2**25 + 1, 2**32 - 1))

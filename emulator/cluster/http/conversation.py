@@ -13,16 +13,13 @@ import h11
 import trio
 
 from emulator.cluster import control_context as d
-from emulator.cluster.control_requests import LINE_BYTES_MAX, Answer, AnyAsk, Refused, unknown, unusable
+from emulator.cluster.control_requests import BODY_BYTES_MAX, HEAD_BYTES_MAX, Answer, AnyAsk, Refused, unknown, unusable
 from emulator.cluster.http.admission import Head, HttpRefused, admit
 from emulator.cluster.http.description import description
 from emulator.cluster.http.replying import Reply, document, headers_of, refusal, reply_to, turned_away
 from emulator.cluster.http.request_parsing import Asked, read_request
 from emulator.cluster.http.route import AUDIT
 
-HEAD_BYTES_MAX: Final = 16 * 1024
-"""Limit of a head, with the bytes that arrive together with it."""
-BODY_BYTES_MAX: Final = LINE_BYTES_MAX
 BODY_LIMIT_S: Final = 10.0
 """Limit for a body to arrive, from the end of its head."""
 RECEIVE_BYTES: Final = 4096
@@ -35,13 +32,15 @@ Otherwise the reset would take the answer away from a client that is still sendi
 
 
 class HttpTalk:
-    """`waiting`: the bytes received already."""
+    """`begin` returns whether the client has shown the token; otherwise it has been answered.
 
-    def __init__(self, stream: trio.SocketStream, waiting: bytearray, desk: d.Desk) -> None:
+    Then `serve` until its end, or `turn_away`.
+    """
+
+    def __init__(self, stream: trio.SocketStream, desk: d.Desk) -> None:
         self._stream = stream
         self._desk = desk
         self._peer = h11.Connection(h11.SERVER, max_incomplete_event_size=HEAD_BYTES_MAX)
-        self._peer.receive_data(bytes(waiting))
         self._head = Head("", "", ())
 
     async def begin(self) -> bool:

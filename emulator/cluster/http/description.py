@@ -26,7 +26,10 @@ REFUSALS: Final = {
 _ERROR: Final = {
     "type": "object",
     "required": ["error"],
-    "properties": {"error": {"type": "string", "description": "One line with the nearest valid name."}},
+    "properties": {
+        "error": {"type": "string", "description": "One line with the nearest valid name."},
+        "code": {"enum": [2, 3], "description": "2: it cannot be done; 3: the outcome is unknown."},
+    },
     "additionalProperties": True,
 }
 

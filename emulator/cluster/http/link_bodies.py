@@ -9,26 +9,23 @@ from typing import Annotated, Any, Final, Literal, Union
 
 import msgspec
 
-from emulator.cluster.control_requests import LinkFault, NotThere, Words
+from emulator.cluster.control_requests import LinkFault, NotThere, Word, Words
 from emulator.faults.link_fault_kinds import (
     LINK_FAULTS,
+    AnyLinkFault,
     AzLinks,
     Links,
     OneWayLinks,
     OpenedLinks,
     PairLinks,
     Recovery,
-    of_kind,
+    ends_of,
 )
-from emulator.faults.link_rule_building import UnknownWord, picked
+from emulator.faults.link_rule_building import UnknownWord, fault_of
 
-NAME: Final = "[A-Za-z][A-Za-z0-9_.-]*"
-PLACE: Final = f"^(?:(?:leader:|leader of )[A-Za-z0-9_.-]+|(?:active )?{NAME})$"
-Place = Annotated[str, msgspec.Meta(max_length=300, pattern=PLACE)]
-"""A node, AZ or target (`leader:t-0`, `active-controller`).
-
-Options and arrows, which a command's words may have, do not match.
-"""
+Direction = Literal["both", "one-way", "opened-by"]
+DIRECTIONS: Final[dict[type, Direction]] = {OneWayLinks: "one-way", OpenedLinks: "opened-by"}
+"""{form of links: its direction}; "both" of the others."""
 
 
 class LinkBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="fault", kw_only=True):
@@ -40,8 +37,8 @@ class LinkBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fiel
     these APIs, such as Fetch; `purposes`: connections of these kinds; `client_ids`: those of Kafka clients that call
     themselves so. `recovery`: after the heal data flows when TCP tries again, or at once."""
 
-    places: Annotated[list[Place], msgspec.Meta(min_length=1, max_length=2)]
-    direction: Literal["both", "one-way", "opened-by"] = "both"
+    places: Annotated[list[Word], msgspec.Meta(min_length=1, max_length=2)]
+    direction: Direction = "both"
     only: Words = []
     purposes: Words = []
     client_ids: Words = []
@@ -67,19 +64,31 @@ AnyLinkBody: Final[Any] = Union[BODIES]  # noqa: UP007
 
 
 def link_fault(body: LinkBody) -> LinkFault:
-    """The request of a body. Raises NotThere."""
-    try:
-        purposes, apis = picked(body.only)
-    except UnknownWord as error:
-        raise NotThere(str(error)) from error
+    """The request of a body. Raises NotThere, RuleError."""
     kind = str(body.__struct_config__.tag)
     own = {one.name: getattr(body, one.encode_name) for one in LINK_FAULTS[kind].own_fields()}
-    return LinkFault(
-        of_kind(
-            kind, links=_links(body), purposes=(*purposes, *body.purposes), apis=apis,
-            client_ids=tuple(body.client_ids), recovery=body.recovery, **own,
-        )
-    )  # fmt: skip
+    try:
+        fault = fault_of(
+            kind, _links(body), body.only, purposes=body.purposes, client_ids=tuple(body.client_ids),
+            recovery=body.recovery, **own,
+        )  # fmt: skip
+    except UnknownWord as error:
+        raise NotThere(str(error)) from error
+    return LinkFault(fault)
+
+
+def body_of(fault: AnyLinkFault) -> dict[str, Any]:
+    """The body of a fault, ready to be encoded: the reverse of `link_fault`."""
+    return {
+        "fault": fault.VERB,
+        "places": ends_of(fault.links),
+        "direction": DIRECTIONS.get(type(fault.links), "both"),
+        "only": fault.apis,
+        "purposes": fault.purposes,
+        "client_ids": fault.client_ids,
+        "recovery": fault.recovery,
+        **{one.encode_name: getattr(fault, one.name) for one in fault.own_fields()},
+    }
 
 
 def _links(body: LinkBody) -> Links:

@@ -6,24 +6,23 @@ topic, fault or AZ of that name | | 405 | no such method of that path | | 409 | 
 | 408, 413, 431 | too slow or too long: a body, a head | | 500 | a bug of ours | | 503 | not ready; too many requests,
 or the cluster ends: try again | | 504 | not finished in time: it goes on |
 
-An error is `{"error": "one line"}`, with the results so far beside it.
+An error is `{"error": "one line", "code": 2}`, with the results so far beside it. `code`: the command's exit code.
 """
 
 from collections.abc import Sequence
 from http import HTTPStatus
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
 from emulator.cluster.control_requests import ANSWER_BYTES_MAX, Answer, Ready
 from emulator.cluster.http.admission import CHALLENGE, HttpRefused
 from emulator.cluster.http.route import Route
-from emulator.exit_codes import HELD, UNUSABLE
+from emulator.exit_codes import HELD, UNKNOWN, UNUSABLE
+from protocol.undecodable import UNDECODABLE, why
 
 Headers = Sequence[tuple[str, str]]
 TRY_AGAIN_S: Final = 1
-WAIT_HERE: Final = ("--wait SECONDS", "wait_s=SECONDS")
-"""The hint for a command, and its form over HTTP."""
 _encode = msgspec.json.Encoder().encode
 
 
@@ -48,7 +47,7 @@ def reply_to(route: Route, answer: Answer) -> Reply:
         return _reply(route.status, result, where)
     status = _status(route, answer)
     again = [("retry-after", str(TRY_AGAIN_S))] if status == 503 else []
-    return _reply(status, {"error": answer.error.replace(*WAIT_HERE), **answer.result}, again)
+    return _reply(status, {"error": answer.error, "code": answer.code, **answer.result}, again)
 
 
 def _status(route: Route, answer: Answer) -> int:
@@ -59,6 +58,28 @@ def _status(route: Route, answer: Answer) -> int:
     if answer.why == "ended":
         return 409
     return 503 if answer.why == "busy" or route.name == Ready.__name__ else 504
+
+
+class _Error(msgspec.Struct, frozen=True):
+    """Fields of an error's body that a client needs."""
+
+    error: str
+    code: Literal[2, 3] | None = None
+
+
+def answer_in(status: int, body: bytes) -> Answer:
+    """The answer in a reply: the reverse of `reply_to`. Raises ConnectionError."""
+    try:
+        result = msgspec.json.decode(body, type=dict[str, Any])
+        if status < HTTPStatus.BAD_REQUEST:
+            return Answer(result=result)
+        refused = msgspec.convert(result, _Error)
+    except UNDECODABLE as error:
+        raise ConnectionError(f"not an answer: {why(error)}") from error
+    for name in _Error.__struct_fields__:
+        result.pop(name, None)
+    code = refused.code or (UNUSABLE if status < HTTPStatus.INTERNAL_SERVER_ERROR else UNKNOWN)
+    return Answer(code, refused.error, result)
 
 
 def refusal(refused: HttpRefused) -> Reply:
@@ -94,6 +115,6 @@ def headers_of(reply: Reply, date: str, *, close: bool) -> list[tuple[str, str]]
 def _reply(status: int, value: Any, headers: Headers = ()) -> Reply:
     body = _encode(value) + b"\n"
     if len(body) > ANSWER_BYTES_MAX:
-        problem = {"error": f"an answer of {len(body)} bytes; at most {ANSWER_BYTES_MAX}"}
+        problem = {"error": f"an answer of {len(body)} bytes; at most {ANSWER_BYTES_MAX}", "code": UNUSABLE}
         return Reply(500, _encode(problem) + b"\n")
     return Reply(status, body, headers)

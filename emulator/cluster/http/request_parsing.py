@@ -100,7 +100,7 @@ def _nearest(segments: list[str]) -> str:
 
 def _query(query: str) -> dict[str, list[str]]:
     try:
-        pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query), max_num_fields=WORDS_MAX)
+        pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query), max_num_fields=2 * WORDS_MAX)
     except ValueError as error:
         raise HttpRefused(400, f"not a query: {why(error)}") from error
     given: dict[str, list[str]] = {}

@@ -30,6 +30,7 @@ class Route(msgspec.Struct, frozen=True):
 
     - `inputs`: fields from the path and the query, by their names; `body`: None takes none.
     - `make(inputs, body)`: the request, None if it is not the cluster's (DESCRIPTION, AUDIT); raises NotThere.
+    - `fields(ask)`: the reverse, by the names of path, query and body; None: the request is another route's.
     - `shape`: the part of its result that is sent. `status`: when it is done. `wait_s`: default of the query.
     """
 
@@ -40,6 +41,7 @@ class Route(msgspec.Struct, frozen=True):
     inputs: type[msgspec.Struct] = Nothing
     body: Any = None
     make: Callable[[Any, Any], Ask | None] = lambda _inputs, _body: None
+    fields: Callable[[Any], dict[str, Any] | None] = lambda _ask: None
     shape: Callable[[dict[str, Any]], dict[str, Any]] = lambda result: result
     status: int = 200
     wait_s: float = WAIT_S
@@ -84,10 +86,13 @@ def route_of(
     def make(given: msgspec.Struct, body: msgspec.Struct | None) -> Ask:
         return ask(**_values(given), **(_values(body) if body is not None else {}))
 
+    def given_in(one: Ask) -> dict[str, Any] | None:
+        return {field.name: getattr(one, field.name) for field in fields} if type(one) is ask else None
+
     body = struct_of(name, rest, ask.__doc__) if rest else Nothing
     return Route(
         method, path, name, does, struct_of(f"{name}Inputs", inputs, required=in_path), body if by_body else None, make,
-        shape, status, wait_s,
+        given_in, shape, status, wait_s,
     )  # fmt: skip
 
 

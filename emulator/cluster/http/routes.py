@@ -9,9 +9,9 @@ import msgspec
 from msgspec.structs import FieldInfo
 
 from emulator.cluster import control_requests as r
-from emulator.cluster.http.link_bodies import AnyLinkBody, Place, link_fault
+from emulator.cluster.http.link_bodies import AnyLinkBody, body_of, link_fault
 from emulator.cluster.http.route import AUDIT, DESCRIPTION, Method, Nothing, Route, route_of, struct_of
-from emulator.faults.machine_fault_kinds import LIVE_FAULTS, MachineStep
+from emulator.faults.machine_fault_kinds import LIVE_FAULTS, MachineStep, Start
 from protocol.numbers import number_in
 
 READY_WAIT_S: Final = 0.5
@@ -19,8 +19,14 @@ READY_WAIT_S: Final = 0.5
 AUDIT_WAIT_S: Final = 120.0
 NOT_OF_HERE: Final = frozenset({"partition"})
 """Fields of a fault of machines that only a scenario can set."""
-OWN_FIELDS: Final = {"dir": "directory", "batches_kept": "batches_kept", "version": "version", "settings": "settings"}
+OWN_FIELDS: Final = {
+    "dir": "directory", "batches_kept": "batches_kept", "version": "version", "settings": "settings",
+    "from_files": "from_files",
+}  # fmt: skip
 """{key of a fault: field of the request}; others are `given`."""
+NODES_CHARACTERS_MAX: Final = 4_096
+SEVERAL: Final = ","
+"""Between the nodes of a path that has several."""
 DELETE: Final[Method] = "DELETE"
 GET: Final[Method] = "GET"
 PATCH: Final[Method] = "PATCH"
@@ -28,16 +34,11 @@ POST: Final[Method] = "POST"
 
 
 class _OfNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    node: r.Word
+    node: Annotated[str, msgspec.Meta(max_length=NODES_CHARACTERS_MAX)]
 
 
 class _OfFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fault: r.Word
-
-
-class _OfLinks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    place: Annotated[list[Place], msgspec.Meta(max_length=r.WORDS_MAX)] = []
-    kind: r.HealedKind = ""
 
 
 def _heal_one(inputs: Any, _body: None) -> r.Heal:
@@ -56,12 +57,22 @@ def _machine_route(word: str, step: type[MachineStep]) -> Route:
         fields_set = {name: getattr(body, name) for name in body.__struct_fields__ if getattr(body, name) is not None}
         own = {OWN_FIELDS[name]: value for name, value in fields_set.items() if name in OWN_FIELDS}
         given = {name: value for name, value in fields_set.items() if name not in OWN_FIELDS}
-        return r.Machine(word, inputs.node, **own, given=given)
+        node = inputs.node.split(SEVERAL) if SEVERAL in inputs.node else inputs.node
+        return r.Machine(word, node, **own, given=given)
+
+    def given_in(ask: r.Ask) -> dict[str, Any] | None:
+        if not isinstance(ask, r.Machine) or ask.fault != word:
+            return None
+        unset = r.Machine(word, "")
+        own = {name: getattr(ask, of) for name, of in OWN_FIELDS.items() if getattr(ask, of) != getattr(unset, of)}
+        return {"node": ask.node if isinstance(ask.node, str) else SEVERAL.join(ask.node), **own, **ask.given}
 
     fields = [_bounded(field) for field in step.own_fields() if field.name not in NOT_OF_HERE]
+    if step is Start:
+        fields += [field for field in msgspec.structs.fields(r.Machine) if field.name == "from_files"]
     body = struct_of(_name_of(word), fields) if fields else Nothing
     says = " ".join((step.__doc__ or "").split())
-    return Route(POST, f"/v1/nodes/{{node}}/{word}", _name_of(word), says, _OfNode, body, make)
+    return Route(POST, f"/v1/nodes/{{node}}/{word}", _name_of(word), says, _OfNode, body, make, given_in)
 
 
 def _name_of(word: str) -> str:
@@ -101,13 +112,11 @@ ROUTES: Final[tuple[Route, ...]] = (
     Route(
         POST, "/v1/faults", "BreakLinks", "A fault on links; `applied` has its `id`.", body=AnyLinkBody,
         make=lambda _inputs, body: link_fault(body), status=201,
+        fields=lambda ask: body_of(ask.fault) if isinstance(ask, r.LinkFault) else None,
     ),
     Route(DELETE, "/v1/faults/{fault}", "HealFault", "Heals one.", _OfFault, make=_heal_one),
-    Route(
-        DELETE, "/v1/faults", "Heal", "Heals those that name every `place`, or of that `kind`; else all.", _OfLinks,
-        make=lambda inputs, _body: r.Heal(inputs.place, inputs.kind),
-    ),
-    # --- machines: a node, all of an AZ (az-0) or of a pattern (broker-*) ---
+    route_of(r.Heal, DELETE, "/v1/faults", "Heals those that name every `place`, or of that `kind`; else all."),
+    # --- machines: a node, all of an AZ (az-0) or of a pattern (broker-*), or several with commas ---
     *_machine_routes(),
     # --- topics ---
     route_of(r.DescribeTopic, GET, "/v1/topics", "Every topic.", name="Topics", without=("topic",)),
