@@ -1,52 +1,145 @@
-"""The same cluster for programs on trio.
+"""A cluster of real processes for programs on trio; `Cluster` is a portal over it.
 
 It waits without blocking other tasks, and can be cancelled anywhere.
 """
 
+import tempfile
 from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import trio
 
+from emulator.cli.commands.live_up import UNUSABLE_INPUT, UpOptions, prepared, remove_unused
 from emulator.cluster import control_requests as r
+from emulator.cluster.cluster_registry import PROGRAM_PREFIX, Found
+from emulator.cluster.ending import end
+from emulator.cluster.launch import Held, NotUp, launch_held
 from emulator.cluster.trio_client import ask
-from emulator.faults.link_fault_kinds import Recovery
-from faultline import request_builders
-from faultline.lifetime import Lifetime
-from faultline.request_builders import Setting
+from emulator.exit_codes import UNKNOWN
+from emulator.faults.link_fault_kinds import Recovery, RuleError
+from emulator.faults.link_rule_building import amounts_of, fault_of
+from emulator.faults.link_words import links_in, listed
+from faultline.errors import FaultlineError, NotStarted, Refused
 from faultline.settled import settled
 from faultline.verdict import Verdict
+from protocol.ids import BrokerId
 from protocol.link_rules import LinkFaultKind
 
+if TYPE_CHECKING:
+    from faultline.sync_cluster import Cluster
+
 LOOK_AGAIN_S = 0.1
+Setting = str | int | float | bool
 
 
-class AsyncCluster(Lifetime):
+class AsyncCluster:
     """`Cluster` with `async with` and `await`; `Cluster` documents the arguments.
 
     Cancelled while it starts, in a method or in the block, it leaves no process running: it ends within about a second,
     or as long as its nodes take to end. The request of a cancelled method may still be carried out.
     """
 
+    def __init__(
+        self,
+        topology: str = "three-az",
+        *,
+        kafka_version: str | None = None,
+        settings: Mapping[str, Setting] | None = None,
+        seed: int = 1,
+        directory: Path | str | None = None,
+        ready_s: float = 60.0,
+    ) -> None:
+        self._topology = topology
+        self._kafka_version = kafka_version
+        self._settings = tuple(f"{name}={_spelt(value)}" for name, value in (settings or {}).items())
+        self._seed = seed
+        self._directory = Path(directory) if directory is not None else None
+        self._ready_s = ready_s
+        self._held: Held | None = None
+        self._bootstrap: dict[str, str] = {}
+        self._block = "async with faultline.AsyncCluster() as cluster"
+        """Code that runs the cluster, for messages."""
+
     @classmethod
-    def of(cls, cluster: Lifetime) -> "AsyncCluster":
+    def of(cls, cluster: "Cluster") -> "AsyncCluster":
         """The same running cluster; the original object ends it."""
-        cluster._running()
-        it = cls()
-        it._held, it._bootstrap, it._ready_s = cluster._held, cluster._bootstrap, cluster._ready_s
-        return it
+        cluster._on_trio._running()
+        return cluster._on_trio
+
+    # --- start and end ---
 
     async def __aenter__(self) -> "AsyncCluster":
-        """Start the cluster. Raises NotStarted."""
-        await trio.to_thread.run_sync(self._begin, trio.from_thread.check_cancelled)
+        """Start the cluster. Raises NotStarted; no process and no file is left then."""
+        if self._held is not None:
+            raise FaultlineError("the cluster runs already; use another object for a second cluster")
+        directory = self._directory or Path(tempfile.mkdtemp(prefix="faultline-"))
+        options = UpOptions(
+            self._topology, name=PROGRAM_PREFIX + directory.name, kafka_version=self._kafka_version,
+            settings=self._settings, seed=self._seed, out=directory, kafka=True,
+        )  # fmt: skip
+        try:
+            run, _account = await trio.to_thread.run_sync(prepared, options)
+        except UNUSABLE_INPUT as error:
+            raise NotStarted(str(error)) from error
+        try:
+            launch = partial(launch_held, run, self._ready_s, look=trio.from_thread.check_cancelled)
+            self._held = await trio.to_thread.run_sync(launch)
+        except BaseException as error:
+            remove_unused(run)
+            if isinstance(error, NotUp):
+                raise NotStarted(str(error)) from error
+            raise
+        try:
+            self._bootstrap = (await self._do(r.Ready()))["bootstrap"]
+        except BaseException:
+            await self._finish()  # the block does not begin, so its end does not call this
+            raise
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with trio.CancelScope(shield=True):
-            await trio.to_thread.run_sync(self._finish)
+        await self._finish()
+
+    async def _finish(self) -> None:
+        """End the cluster; none of its processes survives."""
+        held, self._held = self._held, None
+        if held is not None:
+            self._directory = held.found.directory
+            with trio.CancelScope(shield=True):
+                await trio.to_thread.run_sync(_end, held)
+
+    def _running(self) -> Found:
+        if self._held is None:
+            raise FaultlineError(f"the cluster does not run; use {self._block}")
+        return self._held.found
+
+    @property
+    def directory(self) -> Path:
+        """The run's directory, which `faultline audit`, `log`, `explain`, `sql` take at any time."""
+        if self._held is not None:
+            return self._held.found.directory
+        if self._directory is None:
+            raise FaultlineError(f"the cluster has not been started; use {self._block}")
+        return self._directory
+
+    @property
+    def azs(self) -> tuple[str, ...]:
+        """AZs with clients."""
+        return tuple(az for az in self._bootstrap if az)
+
+    def bootstrap_servers(self, az: str = "") -> str:
+        """Bootstrap servers for a Kafka client in `az`, which is then subject to that AZ's cuts.
+
+        "": for a client outside every AZ, which no cut of an AZ affects. Raises Refused.
+        """
+        self._running()
+        if az not in self._bootstrap:
+            raise Refused(f"no clients in {az!r}; AZs with clients: {', '.join(self.azs)}, and '' for outside")
+        return self._bootstrap[az]
 
     async def status(self) -> dict[str, Any]:
         """Each node's own view of the cluster, as `faultline status --json` prints it."""
@@ -97,8 +190,14 @@ class AsyncCluster(Lifetime):
         **amounts: float,
     ) -> str:
         """Apply a fault of any kind; `amounts` as over HTTP. Returns the rule's name."""
-        fault = request_builders.link_fault(kind, places, only, client_id, recovery, **amounts)
-        return request_builders.rule_of(await self._do(fault))
+        try:
+            fault = fault_of(
+                kind, links_in(kind, places), listed(",".join(only)), client_ids=listed(client_id), recovery=recovery,
+                **amounts_of(kind, amounts),
+            )  # fmt: skip
+        except (RuleError, TypeError) as error:
+            raise Refused(str(error)) from error
+        return str((await self._do(r.LinkFault(fault)))["applied"][0]["id"])
 
     async def heal(self, *names: str, kind: r.HealedKind = "") -> None:
         """End the rules with all of these places, or these names; by default all. `kind`: only it."""
@@ -111,51 +210,51 @@ class AsyncCluster(Lifetime):
 
         A node, all of an AZ (`az-0`) or of a pattern (`broker-*`), a partition's leader (`leader:t-0`) or the
         `active-controller`; here and below."""
-        await self._do(request_builders.machine("kill", nodes))
+        await self._machines("kill", nodes)
 
     async def stop(self, *nodes: str) -> None:
         """SIGTERM nodes: an orderly stop."""
-        await self._do(request_builders.machine("stop", nodes))
+        await self._machines("stop", nodes)
 
     async def start(self, *nodes: str) -> None:
         """Start nodes after a kill or stop; returns when a broker is registered."""
-        await self._do(request_builders.machine("start", nodes))
+        await self._machines("start", nodes)
 
     async def pause(self, *nodes: str) -> None:
         """SIGSTOP nodes: they stand still until `resume`."""
-        await self._do(request_builders.machine("pause", nodes))
+        await self._machines("pause", nodes)
 
     async def resume(self, *nodes: str) -> None:
         """SIGCONT nodes."""
-        await self._do(request_builders.machine("resume", nodes))
+        await self._machines("resume", nodes)
 
     async def power_loss(self, *nodes: str, batches_kept: int = r.SYNCED) -> None:
         """Kill nodes with their page caches.
 
         `batches_kept` of each log survive, by default the synced ones.
         """
-        await self._do(request_builders.machine("power-loss", nodes, batches_kept=batches_kept))
+        await self._machines("power-loss", nodes, batches_kept=batches_kept)
 
     async def disk_full(self, *nodes: str, directory: str = "") -> None:
         """Fill a log directory, or the whole disk."""
-        await self._do(request_builders.machine("disk-full", nodes, directory=directory))
+        await self._machines("disk-full", nodes, directory=directory)
 
     async def disk_error(self, *nodes: str, directory: str = "") -> None:
         """Fail every operation on a log directory, or on the whole disk."""
-        await self._do(request_builders.machine("disk-error", nodes, directory=directory))
+        await self._machines("disk-error", nodes, directory=directory)
 
     async def lose_disk(self, *nodes: str, directory: str = "") -> None:
         """Replace a log directory of stopped nodes, or the whole disk, by an empty one."""
-        await self._do(request_builders.machine("lose-disk", nodes, directory=directory))
+        await self._machines("lose-disk", nodes, directory=directory)
 
     async def slow_disk(self, *nodes: str, takes_ms: float, fsync_ms: float = 0.0) -> None:
         """Make each operation of a disk take so long."""
         given = {"takes_ms": takes_ms, "fsync_ms": fsync_ms}
-        await self._do(request_builders.machine("slow-disk", nodes, given=given))
+        await self._machines("slow-disk", nodes, given=given)
 
     async def clock_jump(self, *nodes: str, jump_ms: float) -> None:
         """Set the wall clock of nodes forward, or back."""
-        await self._do(request_builders.machine("clock-jump", nodes, given={"jump_ms": jump_ms}))
+        await self._machines("clock-jump", nodes, given={"jump_ms": jump_ms})
 
     # --- topics ---
 
@@ -172,7 +271,12 @@ class AsyncCluster(Lifetime):
 
         `assignment`: brokers by partition, the preferred leader first, instead of `partitions` and `replicas`.
         """
-        await self._do(request_builders.create_topic(name, partitions, replicas, assignment, settings))
+        own = dict(settings or {})
+        if assignment:
+            brokers = [[BrokerId(broker) for broker in replicas_of] for replicas_of in assignment]
+            await self._do(r.CreateTopic(name, brokers, settings=own))
+        else:
+            await self._do(r.CreateTopic(name, partitions=partitions, replicas=replicas, settings=own))
 
     async def settle(self, limit_s: float = 30.0) -> bool:
         """Wait for one leader of every partition, with its living replicas in sync and equal logs.
@@ -194,8 +298,27 @@ class AsyncCluster(Lifetime):
 
         return await audited_beside(self.directory)
 
-    async def _do(self, what: r.Ask) -> dict[str, Any]:
-        return request_builders.done(await ask(self._running().registration, what, self._ready_s))
+    async def _machines(self, fault: str, nodes: Sequence[str], **fields: Any) -> None:
+        """Break or repair machines. Raises Refused."""
+        if not nodes:
+            raise Refused(f"{fault}: no nodes; give a node such as broker-0, an AZ, or a pattern such as broker-*")
+        await self._do(r.Machine(fault, list(nodes), **fields))
 
-    def _in_a_block(self) -> str:
-        return "async with faultline.AsyncCluster() as cluster"
+    async def _do(self, what: r.Ask) -> dict[str, Any]:
+        """Result of a request. Raises Refused."""
+        answer = await ask(self._running().registration, what, self._ready_s)
+        if answer.code != 0:
+            raise Refused(answer.error, unknown=answer.code == UNKNOWN)
+        return answer.result
+
+
+def _end(held: Held) -> None:
+    end(held.found)
+    assert held.process.stdin is not None
+    held.process.stdin.close()
+    held.process.wait()
+
+
+def _spelt(value: Setting) -> str:
+    """A setting's value as in a .properties file."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -2,12 +2,12 @@
 
 from collections.abc import Awaitable, Callable
 from functools import wraps
+from pathlib import Path
 from types import TracebackType
 from typing import Concatenate, ParamSpec, TypeVar
 
 from faultline.async_cluster import AsyncCluster
 from faultline.blocking import run_blocking
-from faultline.lifetime import Lifetime
 from faultline.verdict import Verdict
 
 P = ParamSpec("P")
@@ -21,13 +21,23 @@ def blocking(
 
     @wraps(method)
     def waits(self: "Cluster", /, *args: P.args, **kwargs: P.kwargs) -> T:
-        running = AsyncCluster.of(self)
-        return run_blocking(lambda: method(running, *args, **kwargs))
+        return run_blocking(lambda: method(self._on_trio, *args, **kwargs))
 
     return waits
 
 
-class Cluster(Lifetime):
+def made_by(cls: Callable[P, AsyncCluster]) -> Callable[Concatenate["Cluster", P], None]:
+    """The `__init__` of `Cluster` with the arguments of `AsyncCluster`."""
+
+    @wraps(AsyncCluster.__init__)
+    def init(self: "Cluster", /, *args: P.args, **kwargs: P.kwargs) -> None:
+        self._on_trio = cls(*args, **kwargs)
+        self._on_trio._block = "with faultline.Cluster() as cluster"
+
+    return init
+
+
+class Cluster:
     """A cluster for a `with` block: three brokers and three session servers in three AZs.
 
     `topology` (a name, or a compose file) selects another one. The cluster is ready when the block begins. It ends with
@@ -43,15 +53,32 @@ class Cluster(Lifetime):
     Every method raises Refused for an impossible request, and FaultlineError outside the block.
     """
 
+    _on_trio: AsyncCluster
+    __init__ = made_by(AsyncCluster)
+
     def __enter__(self) -> "Cluster":
         """Start the cluster. Raises NotStarted."""
-        self._begin()
+        run_blocking(self._on_trio.__aenter__)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._finish()
+        run_blocking(lambda: self._on_trio.__aexit__(kind, error, trace))
+
+    @property
+    def directory(self) -> Path:
+        """As `AsyncCluster.directory`."""
+        return self._on_trio.directory
+
+    @property
+    def azs(self) -> tuple[str, ...]:
+        """As `AsyncCluster.azs`."""
+        return self._on_trio.azs
+
+    def bootstrap_servers(self, az: str = "") -> str:
+        """As `AsyncCluster.bootstrap_servers`."""
+        return self._on_trio.bootstrap_servers(az)
 
     status = blocking(AsyncCluster.status)
 
@@ -95,6 +122,3 @@ class Cluster(Lifetime):
         from faultline.audit_call import audited
 
         return audited(self.directory)
-
-    def _in_a_block(self) -> str:
-        return "with faultline.Cluster() as cluster"

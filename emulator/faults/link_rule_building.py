@@ -12,12 +12,13 @@ opened.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Final, get_args
 
 from emulator.faults.link_fault_kinds import (
     KINDS,
+    LINK_FAULTS,
     AnyLinkFault,
     AzLinks,
     LinkFault,
@@ -96,6 +97,12 @@ def fault_of(
     )  # fmt: skip
     fault.check()
     return fault
+
+
+def amounts_of(kind: str, given: Mapping[str, float]) -> dict[str, Any]:
+    """Amounts of a fault by field; `given`: by their names over HTTP. Raises UnknownWord."""
+    names = {one.encode_name: one.name for one in LINK_FAULTS[one_of("fault", kind, KINDS)].own_fields()}
+    return {names[one_of(f"amount of {kind}", name, list(names))]: amount for name, amount in given.items()}
 
 
 def picked(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -15,7 +15,7 @@ import trio.testing
 from confluent_kafka import Producer
 
 import faultline
-from faultline import audit_call, lifetime
+from faultline import async_cluster, audit_call
 from faultline.async_cluster import AsyncCluster
 from faultline.sync_cluster import Cluster
 from tests.patience import PATIENCE_S
@@ -30,9 +30,11 @@ def public(cls: type) -> dict[str, Any]:
 async def test_it_has_the_methods_of_the_other() -> None:
     sync, on_trio = public(Cluster), public(AsyncCluster)
     assert set(on_trio) - set(sync) == {"of"} and set(sync) < set(on_trio)
-    for name, method in sync.items():
-        assert inspect.iscoroutinefunction(on_trio[name])
-        assert inspect.signature(method) == inspect.signature(on_trio[name]), name
+    waiting = {name: method for name, method in on_trio.items() if inspect.iscoroutinefunction(method)}
+    assert set(sync) - set(waiting) == {"directory", "azs", "bootstrap_servers"}
+    for name in (*waiting, "bootstrap_servers"):
+        assert inspect.signature(sync[name]) == inspect.signature(on_trio[name]), name
+    assert inspect.signature(Cluster) == inspect.signature(AsyncCluster)
     assert faultline.AsyncCluster is AsyncCluster
 
 
@@ -49,7 +51,7 @@ async def test_a_start_that_is_cancelled_is_given_up(monkeypatch: pytest.MonkeyP
         finally:
             given_up.append(run)
 
-    monkeypatch.setattr(lifetime, "launch_held", launch)
+    monkeypatch.setattr(async_cluster, "launch_held", launch)
     async with trio.open_nursery() as nursery:
         cluster = AsyncCluster(directory=tmp_path / "run")
         nursery.start_soon(cluster.__aenter__)
@@ -129,6 +131,27 @@ async def test_the_fixtures_cluster_for_a_test_on_trio(
     for place in ("", "az-1"):
         assert faultline_async_cluster.bootstrap_servers(place) == faultline_cluster.bootstrap_servers(place)
     assert faultline_async_cluster.directory == faultline_cluster.directory
+
+
+async def test_client_ids_and_messages_may_be_one_text_with_commas(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[Any] = []
+
+    async def do(_self: AsyncCluster, what: Any) -> dict[str, Any]:
+        sent.append(what.fault)
+        return {"applied": [{"id": "rule-1"}]}
+
+    monkeypatch.setattr(AsyncCluster, "_do", do)
+    cluster = AsyncCluster()
+    assert await cluster.cut("client-1", "broker-0", only=["Fetch, Produce"], client_id="orders, others") == "rule-1"
+    await cluster.cut("client-1", "broker-0", only=["Fetch", "Produce"])
+    await cluster.loss("client-0", "->", "broker-0", share=0.5)
+    assert (sent[0].client_ids, sent[0].apis) == (("orders", "others"), sent[1].apis) and len(sent[0].apis) == 2
+    assert sent[2].rate == 0.5
+    with pytest.raises(faultline.Refused, match="did you mean delay_ms"):
+        await cluster.link_fault("delay", ["az-0"], delay=1.0)
+    with pytest.raises(faultline.Refused, match="delay_ms"):
+        await cluster.link_fault("delay", ["az-0"])
+    assert len(sent) == 3
 
 
 async def test_there_is_none_of_a_cluster_that_does_not_run() -> None:
