@@ -2,10 +2,12 @@
 
     python -m verification.trace_digests write FILE [--seeds N]
     python -m verification.trace_digests compare FILE [--rename OLD=NEW ...]
+    (both) [--without FIELD ...]
 
 Twenty seeds of every catalogue scenario in every version that it names, and a seed of every recording's script. A
 digest is of all events with their times and causes, as they would be written. `--rename` maps renamed names in events
-before hashing: OLD is the name when FILE was written. Exits with 1 if a digest differs, naming the first such seeds.
+before hashing: OLD is the name when FILE was written. `--without` leaves a field out of all events. Exits with 1 if a
+digest differs, naming the first such seeds.
 """
 
 import argparse
@@ -51,6 +53,7 @@ class Script(msgspec.Struct, frozen=True):
 class Specification(msgspec.Struct, frozen=True):
     runs: tuple[tuple[Script, int], ...]
     renames: tuple[tuple[str, str], ...]
+    without: tuple[str, ...]
 
 
 class Digests:
@@ -73,7 +76,10 @@ class Digests:
             return script.name, seed, f"{type(error).__name__}: {error}"
         digest = blake2b(digest_size=12)
         for entry in trace.entries:
-            line = msgspec.json.encode(trace.line(entry, "", 0.0)).decode()
+            fields = trace.line(entry, "", 0.0)
+            for name in self._asked.without:
+                fields.pop(name, None)
+            line = msgspec.json.encode(fields).decode()
             for old, new in self._asked.renames:
                 line = line.replace(new, old)
             digest.update(line.encode())
@@ -92,11 +98,12 @@ def scripts(seeds: int) -> tuple[tuple[Script, int], ...]:
     return (*found, *((Script(str(path), ""), 1) for path in recordings))
 
 
-def digests(seeds: int, renames: Sequence[tuple[str, str]]) -> dict[str, dict[int, str]]:
+def digests(seeds: int, renames: Sequence[tuple[str, str]], without: Sequence[str]) -> dict[str, dict[int, str]]:
     """{script: {seed: digest}}"""
     runs = scripts(seeds)
     found: defaultdict[str, dict[int, str]] = defaultdict(dict)
-    for name, seed, digest in on_all_cores(Digests, Specification(runs, tuple(renames)), range(len(runs))):
+    spec = Specification(runs, tuple(renames), tuple(without))
+    for name, seed, digest in on_all_cores(Digests, spec, range(len(runs))):
         found[name][seed] = digest
     return {name: dict(sorted(of_script.items())) for name, of_script in sorted(found.items())}
 
@@ -123,10 +130,11 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("file", type=Path)
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--rename", action="append", default=[], metavar="OLD=NEW")
+    parser.add_argument("--without", action="append", default=[], metavar="FIELD")
     spec = parser.parse_args(arguments)
     if any("=" not in rename for rename in spec.rename):
         parser.error("--rename takes OLD=NEW")
-    found = digests(spec.seeds, [tuple(rename.split("=", 1)) for rename in spec.rename])
+    found = digests(spec.seeds, [tuple(rename.split("=", 1)) for rename in spec.rename], spec.without)
     runs = sum(map(len, found.values()))
     if spec.what == "write":
         spec.file.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=1))
