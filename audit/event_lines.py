@@ -18,7 +18,7 @@ from pyspark.sql import types as T
 
 from audit.input import RunDirectory
 from emulator.run_layout import only_writer
-from protocol.events import ENVELOPE, EVENT_FORMAT, EVENTS, FIELDS
+from protocol.events import ENVELOPE, EVENTS, FIELDS, FORMATS_READ
 from protocol.events.event_parsing import (
     BOUNDED,
     BUCKETS_CHARACTERS_MAX,
@@ -166,7 +166,7 @@ def problem_of(lines: DataFrame, runs: Sequence[RunDirectory]) -> Column:
     cases = [
         (f"`{UNPARSED}` IS NOT NULL", _text("no JSON object of the schema's types")),
         ("format IS NULL", _text("no format")),
-        (f"format != {EVENT_FORMAT}", f"concat('unknown format ', left(format, {NAME_SHOWN_MAX}))"),
+        (f"format NOT IN {FORMATS_READ}", f"concat('unknown format ', left(format, {NAME_SHOWN_MAX}))"),
         ("event IS NULL", _text("no event")),
         (f"event NOT IN ({known})", f"concat('unknown event ', left(event, {NAME_SHOWN_MAX}))"),
         *((f"{name} IS NULL", _text(f"no {name}")) for name in ENVELOPE_NEEDED),

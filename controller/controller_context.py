@@ -122,5 +122,6 @@ class ControllerContext:
                 zk_version=leadership.zk_version,
                 reason=reason,
                 replica=replica,
+                topic_id=self.state.topic_ids.get(partition[0], ""),
             )
         )

@@ -162,6 +162,7 @@ class RequestBatch:
             isr=list(leadership.isr),
             zk_version=leadership.zk_version,
             replicas=list(self._state.replicas_of(partition)),
+            topic_id=self._state.topic_ids.get(partition[0], ""),
         )
 
     def _is_being_deleted(self, partition: TopicPartition) -> bool:

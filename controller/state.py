@@ -60,8 +60,9 @@ class ControllerState:
 
     `epoch`, `epoch_zk_version`: of `/controller_epoch` as this controller wrote it; 0 and -1 while it is not
     active. `brokers`: registered ones, shutting down or not. `offline_log_dirs`: {broker: partitions it cannot
-    serve}. `states`: last read from or written to the state znodes; absent: never had a leader. `reported_deleted`:
-    partitions that UpdateMetadata reports as deleted though deletion is disabled (0.8.2).
+    serve}. `topic_ids`: see `znodes.topic_id_of`. `states`: last read from or written to the state znodes; absent:
+    never had a leader. `reported_deleted`: partitions that UpdateMetadata reports as deleted though deletion is
+    disabled (0.8.2).
     """
 
     def __init__(self) -> None:
@@ -71,6 +72,7 @@ class ControllerState:
         self.shutting_down: set[BrokerId] = set()
         self.offline_log_dirs: dict[BrokerId, set[TopicPartition]] = {}
         self.topics: set[str] = set()
+        self.topic_ids: dict[str, str] = {}
         self.assignments: dict[TopicPartition, ReplicaAssignment] = {}
         self.states: dict[TopicPartition, Leadership] = {}
         self.partitions: dict[TopicPartition, PartitionPosition] = {}
@@ -156,6 +158,7 @@ class ControllerState:
         self.deletion_started.discard(topic)
         self.ineligible_for_deletion.discard(topic)
         self.topics.discard(topic)
+        self.topic_ids.pop(topic, None)
         for partition in self.partitions_of_topic(topic):
             del self.assignments[partition]
         for partition in [p for p in self.states if p[0] == topic]:

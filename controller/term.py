@@ -211,7 +211,7 @@ def _take_over(context: ControllerContext) -> Procedure[None]:
     yield from begin_notifications(context)
     state.brokers = yield from read_brokers()
     state.topics = set((yield from read_children(TOPICS)))
-    state.assignments = yield from read_assignments(sorted(state.topics))
+    state.assignments = yield from read_assignments(context, sorted(state.topics))
     state.states = yield from read_states(context, state.all_partitions())
     for broker in sorted(state.brokers):
         context.channels.add(broker)

@@ -55,7 +55,8 @@ def _refuse(context: ControllerContext, requested: set[str]) -> Procedure[None]:
 
 
 def _emit_change(context: ControllerContext, topic: str, change: str, reason: str = "") -> None:
-    context.emit(TopicDeletionChanged(topic, change, context.state.epoch, reason))
+    state = context.state
+    context.emit(TopicDeletionChanged(topic, change, state.epoch, reason, topic_id=state.topic_ids.get(topic, "")))
 
 
 def initialize_deletions(context: ControllerContext) -> Procedure[None]:
@@ -166,6 +167,6 @@ def _remove(context: ControllerContext, topic: str) -> Procedure[None]:
     paths = [state_path(topic, number) for number in numbers]
     paths += [partition_path(topic, number) for number in numbers]
     paths += [partitions_path(topic), topic_path(topic), topic_config_path(topic), delete_topic_path(topic)]
-    context.emit(TopicRemoved(topic, state.epoch))
+    context.emit(TopicRemoved(topic, state.epoch, topic_id=state.topic_ids.get(topic, "")))
     yield from checked_writes(context, [Delete(path) for path in paths])
     state.forget_topic(topic)

@@ -18,13 +18,19 @@ from protocol.znodes import (
     encode_topic,
     numbers_in,
     partitions_path,
+    topic_id_of,
     topic_path,
 )
 
 
-def read_assignments(topics: Sequence[str]) -> Procedure[dict[TopicPartition, ReplicaAssignment]]:
-    """Assignments of all partitions of `topics`; keeps watching them."""
+def read_assignments(
+    context: ControllerContext, topics: Sequence[str]
+) -> Procedure[dict[TopicPartition, ReplicaAssignment]]:
+    """Assignments of all partitions of `topics`, and the topics' ids; keeps watching them."""
     found = yield from perform_all([GetData(topic_path(topic), watch=True) for topic in topics])
+    for topic, result in zip(topics, found, strict=True):
+        if not result.error:
+            context.state.topic_ids[topic] = topic_id_of(result.czxid)
     return {
         (topic, partition): assignment
         for topic, result in zip(topics, found, strict=True)
@@ -43,7 +49,7 @@ def topics_changed(context: ControllerContext) -> Procedure[None]:
     for gone in sorted(state.topics - topics):
         state.forget_topic(gone)
     state.topics = topics
-    added = yield from read_assignments(new)
+    added = yield from read_assignments(context, new)
     state.assignments.update(added)
     yield from _create(context, sorted(added))
 
@@ -56,7 +62,7 @@ def partitions_changed(context: ControllerContext, topic: str) -> Procedure[None
     """
     if not context.active or topic not in context.state.topics:
         return
-    found = yield from read_assignments([topic])
+    found = yield from read_assignments(context, [topic])
     added = {p: a for p, a in found.items() if p not in context.state.assignments}
     if not added:
         return

@@ -54,6 +54,14 @@ def broker_path(broker: BrokerId) -> str:
     return f"{BROKER_IDS}/{broker}"
 
 
+def topic_id_of(czxid: int) -> str:
+    """A topic's id: the transaction that created its znode, in hexadecimal.
+
+    Empty for 0, an unknown one. Kafka's own ids, from 2.8 on, are random; the emulator does not model them.
+    """
+    return f"{czxid:x}" if czxid else ""
+
+
 def topic_path(topic: str) -> str:
     return f"{TOPICS}/{topic}"
 

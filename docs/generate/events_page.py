@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from docs.generate.markdown_tables import code, notice, table
-from docs.generate.source import fields_of
+from docs.generate.source import Field, fields_of
 from protocol.events import ENVELOPE, EVENT_FORMAT, EVENTS, LEVELS
 
 _SOURCE = "protocol/events"
+_PACKAGE = "protocol.events."
 
 _HEAD = """# Events
 
@@ -75,6 +76,24 @@ If evidence is missing, the verdict names it, and the run is unknown. A check wi
 missing.
 
 Lists of brokers are texts: `0,2,1`.
+
+## Identity
+
+- *Topic*: a topic with the name of a deleted one is another topic, and has another `topic_id`. This is the transaction
+  that created the topic's znode, in hexadecimal. The controller sends it to brokers with its orders, and leaders send
+  it with their responses to clients. Brokers do not compare it: Kafka's own ids (2.8) are
+  [not modelled](not-modelled.md). It is empty where the writer does not know it, as of a log that a broker has found on
+  its disk, and of an operation without a response.
+- *Incarnation of a node*: `node` and `incarnation` of the envelope; `life` where an event is about another node.
+- *Version of a partition's state*: `zk_version`, of the state's znode, on which a decision, a role or a broker's
+  metadata rests; with `controller_epoch` and `leader_epoch`.
+- *Rule*: `rule` is the name of a link fault in the run, the same in its request, at every node, and in its heal.
+
+## Formats
+
+The tools read runs of format 1 too. Its events have no `topic_id`. If a topic was deleted in such a run, the audit
+gives its events the number of the topic's incarnation as id, by the time of the removal
+(`emulator/runs/former_format.py`).
 """
 
 _ENVELOPE_WORDS = {
@@ -107,8 +126,14 @@ def page(root: Path) -> str:
 
 
 def _event(root: Path, event: type[Any]) -> str:
-    source = root / _SOURCE / f"{event.__module__.rpartition('.')[2]}.py"
     text = " ".join((event.__dict__.get("__doc__") or "").split())
-    rows = [(code(field.name), field.kind, field.text) for field in fields_of(source, event.__name__)]
+    fields = {field.name: field for base in event.__mro__ if base is not object for field in _fields_of(root, base)}
+    rows = [(code(name), fields[name].kind, fields[name].text) for name in event.__struct_fields__]
     parts = [f"### {event.NAME}\n", *([text + "\n"] if text else [])]
     return "\n".join([*parts, table(("field", "type", "meaning"), rows)])
+
+
+def _fields_of(root: Path, event: type[Any]) -> list[Field]:
+    """The fields that a class of events adds to those of its base."""
+    module = event.__module__.rpartition(".")[2]
+    return fields_of(root / _SOURCE / f"{module}.py", event.__name__) if event.__module__.startswith(_PACKAGE) else []

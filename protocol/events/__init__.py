@@ -2,7 +2,7 @@
 
 A line is the envelope and the event's own fields, flat:
 
-    {"format":1, "run":..., "node":"broker-0", "incarnation":1, "seq":17, "cause":"client-0.1#3/5",
+    {"format":2, "run":..., "node":"broker-0", "incarnation":1, "seq":17, "cause":"client-0.1#3/5",
      "mono_ms":..., "wall_ms":..., "at_ms":..., "level":"replica", "event":"log_truncated", "topic":"t",
      "partition":0, "to":2, ...}
 
@@ -21,6 +21,8 @@ Reading order: `event_base`, `operation_events` (client level), then the replica
 """
 
 from typing import Final
+
+import msgspec
 
 from protocol.events import (
     controller_events,
@@ -44,7 +46,7 @@ from protocol.events.controller_events import (
     TopicRemoved,
     ZnodeChanged,
 )
-from protocol.events.event_base import EVENT_FORMAT, LEVELS, Event, Level, ids_text
+from protocol.events.event_base import EVENT_FORMAT, FORMATS_READ, LEVELS, Event, Level, OfPartition, OfTopic, ids_text
 from protocol.events.fault_events import (
     FaultAsked,
     FaultHealed,
@@ -112,6 +114,7 @@ __all__ = [
     "EVENTS",
     "EVENT_FORMAT",
     "FIELDS",
+    "FORMATS_READ",
     "LEVELS",
     "AttemptEnded",
     "AttemptSent",
@@ -158,6 +161,8 @@ __all__ = [
     "MetadataChanged",
     "NodeStarted",
     "NodeStopped",
+    "OfPartition",
+    "OfTopic",
     "OperationEnded",
     "OperationInvoked",
     "PartitionBlocked",
@@ -200,8 +205,9 @@ def field_types() -> dict[str, type]:
     """{field: type} of all events, envelope first: the columns of the audit's table."""
     columns = dict(ENVELOPE)
     for cls in EVENTS.values():
-        for name, kind in cls.__annotations__.items():
-            assert columns.setdefault(name, kind) is kind, f"{cls.NAME}.{name} is {kind}, elsewhere {columns[name]}"
+        for field in msgspec.structs.fields(cls):
+            known = columns.setdefault(field.name, field.type)
+            assert known is field.type, f"{cls.NAME}.{field.name} is {field.type}, elsewhere {known}"
     return columns
 
 

@@ -1,6 +1,6 @@
 """Events of the controller, and of the session service that elects it."""
 
-from protocol.events.event_base import Event
+from protocol.events.event_base import Event, OfPartition, OfTopic
 
 # fmt: off
 
@@ -46,15 +46,13 @@ class ReplicasMarkedOffline(Event):
     controller_epoch: int
 
 
-class StateDecided(Event):
+class StateDecided(OfPartition):
     """The controller wrote a partition's state.
 
     `reason`: created, offline-election, offline-replica, preferred-election, isr-change, ... `replica`: the one that
     left the ISR (offline-replica).
     """
     NAME = "state_decided"
-    topic: str
-    partition: int
     leader: int
     leader_epoch: int
     isr: str
@@ -64,7 +62,7 @@ class StateDecided(Event):
     replica: int = -1
 
 
-class TopicDeletionChanged(Event):
+class TopicDeletionChanged(OfTopic):
     """Progress of a topic's deletion at the controller.
 
     `change`: asked (the controller saw its mark), begun (replicas are ordered to delete), halted (`reason`: a replica
@@ -77,7 +75,7 @@ class TopicDeletionChanged(Event):
     reason: str
 
 
-class TopicRemoved(Event):
+class TopicRemoved(OfTopic):
     """The controller removes a deleted topic from the session service.
 
     Every replica is deleted. A later topic of the same name is another topic.

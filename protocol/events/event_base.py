@@ -5,7 +5,9 @@ from typing import ClassVar, Literal, get_args
 
 import msgspec
 
-EVENT_FORMAT = 1
+EVENT_FORMAT = 2
+FORMATS_READ = (1, EVENT_FORMAT)
+"""Of format 1 the events had no topic ids (`emulator.runs.former_format`)."""
 
 Level = Literal["client", "replica", "wire"]
 LEVELS: tuple[str, ...] = get_args(Level)
@@ -16,6 +18,23 @@ class Event(msgspec.Struct, omit_defaults=False, gc=False):
 
     NAME: ClassVar[str] = ""
     LEVEL: ClassVar[Level] = "replica"
+
+
+class OfTopic(Event, kw_only=True):
+    """Base of the events about one topic.
+
+    `topic_id`: its identity: a later topic of the same name has another one. Empty where the writer does not know it,
+    as of a log that a broker has found on its disk.
+    """
+
+    topic_id: str = ""          # "": unknown
+
+
+class OfPartition(OfTopic):
+    """Base of a broker's and the controller's events about one partition."""
+
+    topic: str
+    partition: int
 
 
 def ids_text(ids: Sequence[int]) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from protocol.events import ENVELOPE, EVENT_FORMAT, EVENTS, FIELDS
+from protocol.events import ENVELOPE, EVENTS, FIELDS, FORMATS_READ
 from protocol.events.record_values import RECORDS_MAX
 from protocol.undecodable import UNDECODABLE
 
@@ -94,7 +94,7 @@ def problem_of(fields: dict[str, Any]) -> str | None:
     """Reason why the object is no event, in a few words; None: it is one."""
     if "format" not in fields:
         return "no format"
-    if fields["format"] != EVENT_FORMAT:
+    if fields["format"] not in FORMATS_READ:
         return f"unknown format {str(fields['format'])[:NAME_SHOWN_MAX]}"
     name = fields.get("event")
     if name is None:

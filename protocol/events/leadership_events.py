@@ -1,18 +1,17 @@
 """Events of leadership: roles, in-sync replicas, and followers' requests to their leader."""
 
-from protocol.events.event_base import Event
+from protocol.events.event_base import Event, OfPartition
 
 # fmt: off
 
-class RoleChanged(Event):
+class RoleChanged(OfPartition):
     """A replica's role: leader, follower, offline.
 
     `leader`: the broker that it follows (itself if leader). `adding`, `removing`: replicas of a reassignment, from the
-    controller's order. `min_insync_replicas`: this broker's setting for the partition.
+    controller's order. `min_insync_replicas`: this broker's setting for the partition. `zk_version`: of the partition's
+    state in the order, -1: no order.
     """
     NAME = "role_changed"
-    topic: str
-    partition: int
     role: str
     leader: int
     leader_epoch: int
@@ -24,17 +23,16 @@ class RoleChanged(Event):
     adding: str = ""
     removing: str = ""
     min_insync_replicas: int = -1
+    zk_version: int = -1
 
 
-class IsrChangeAsked(Event):
+class IsrChangeAsked(OfPartition):
     """A leader requests another ISR.
 
     `change`: shrink or expand. `through`: session (direct write) or controller (AlterIsr). `high_watermark`, `log_end`,
     `min_insync_replicas`: the leader's; `out_of_sync`: replicas that leave, each with its known log end.
     """
     NAME = "isr_change_asked"
-    topic: str
-    partition: int
     change: str
     was: str
     now: str
@@ -47,15 +45,13 @@ class IsrChangeAsked(Event):
     min_insync_replicas: int = -1
 
 
-class IsrChangeEnded(Event):
+class IsrChangeEnded(OfPartition):
     """Result of an ISR change: done, bad-version, refused, session-expired.
 
     `leader_epoch`: the requester's, at the response. `high_watermark`, `min_insync_replicas`: the leader's, before the
     result takes effect.
     """
     NAME = "isr_change_ended"
-    topic: str
-    partition: int
     isr: str
     result: str
     zk_version: int
@@ -64,38 +60,36 @@ class IsrChangeEnded(Event):
     min_insync_replicas: int = -1
 
 
-class PartitionBlocked(Event):
+class PartitionBlocked(OfPartition):
     """A call that waits for the session service holds the partition's lock (semantics 1.6).
 
     `blocked` false: released. `waiting`: requests, orders and checks that wait for the lock.
     """
     NAME = "partition_blocked"
-    topic: str
-    partition: int
     blocked: bool
     waiting: int
 
 
-class MetadataChanged(Event):
-    """This broker's own metadata of a partition, whenever it changes. `live`: "0,1,2"."""
+class MetadataChanged(OfPartition):
+    """This broker's own metadata of a partition, whenever it changes.
+
+    `live`: "0,1,2". `zk_version`: of the partition's state in the controller's update.
+    """
     NAME = "metadata_changed"
-    topic: str
-    partition: int
     controller: int
     leader: int
     leader_epoch: int
     isr: str
     live: str
+    zk_version: int = -1
 
 
-class FetcherChanged(Event):
+class FetcherChanged(OfPartition):
     """A fetcher's partition: added, removed, delayed, failed.
 
     `source`: the broker to fetch from. `offset`: the next to fetch. `leader_epoch`: the fetcher's.
     """
     NAME = "fetcher_changed"
-    topic: str
-    partition: int
     change: str
     source: int
     offset: int
@@ -103,15 +97,13 @@ class FetcherChanged(Event):
     leader_epoch: int = -1
 
 
-class EpochAnswered(Event):
+class EpochAnswered(OfPartition):
     """A leader returned the end offset of a follower's epoch.
 
     `leader_epoch`, `offset`: of the response, each -1 undefined. `own_epoch`: the follower's latest epoch up to it, -1
     none. The follower truncates to `to`. `complete` false: it sends another request.
     """
     NAME = "epoch_answered"
-    topic: str
-    partition: int
     source: int
     leader_epoch: int
     offset: int
@@ -121,26 +113,22 @@ class EpochAnswered(Event):
     complete: bool
 
 
-class FetchOffsetReset(Event):
+class FetchOffsetReset(OfPartition):
     """A follower's fetch offset was out of its leader's range.
 
     `offset`: end of the leader's log (`reason` latest), or its start (start). not-allowed: the log ends there, and this
     broker exits rather than truncate. `log_end`: the follower's own, before.
     """
     NAME = "fetch_offset_reset"
-    topic: str
-    partition: int
     source: int
     offset: int
     log_end: int
     reason: str
 
 
-class FetchOutOfRange(Event):
+class FetchOutOfRange(OfPartition):
     """Follower `broker` requested an offset that the leader does not have."""
     NAME = "fetch_out_of_range"
-    topic: str
-    partition: int
     broker: int
     offset: int
     log_start: int
@@ -170,14 +158,12 @@ class BrokerConfigured(Event):
     in_force: bool
 
 
-class GroupCoordinatorChanged(Event):
+class GroupCoordinatorChanged(OfPartition):
     """This broker's role for a partition of the offsets topic: loading, loaded, resigned.
 
     `loaded`: it coordinates the groups. `offsets`: number of committed offsets that it holds.
     """
     NAME = "group_coordinator_changed"
-    topic: str
-    partition: int
     change: str
     leader_epoch: int
     offsets: int
@@ -209,15 +195,13 @@ class RequestNotUnderstood(Event):
     request_version: int
 
 
-class LeaderAndIsrIgnored(Event):
+class LeaderAndIsrIgnored(OfPartition):
     """An order of the controller had no effect on this partition, or (half-way) only a part.
 
     `controller_epoch`: of the order; `state_controller_epoch`: of the partition's state in it. An order of an older
     controller is ignored whole: topic "", partition -1, `current_epoch`: the controller epoch known.
     """
     NAME = "leader_and_isr_ignored"
-    topic: str
-    partition: int
     leader_epoch: int
     current_epoch: int
     controller_epoch: int

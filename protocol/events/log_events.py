@@ -1,13 +1,13 @@
 """Events of logs: appends, truncations, and high watermarks."""
 
-from protocol.events.event_base import Event
+from protocol.events.event_base import Event, OfPartition
 
 EPOCHS_MAX = 32
 """Maximum entries of a leader epoch cache in `epochs`: the newest."""
 
 # fmt: off
 
-class LogLoaded(Event):
+class LogLoaded(OfPartition):
     """A replica found on disk.
 
     `clean`: the clean-shutdown marker was there. Otherwise `recovered` are the base offsets of the validated segments,
@@ -16,8 +16,6 @@ class LogLoaded(Event):
     and its start offset, the newest 32.
     """
     NAME = "log_loaded"
-    topic: str
-    partition: int
     log_start: int
     log_end: int
     high_watermark: int
@@ -29,39 +27,33 @@ class LogLoaded(Event):
     epochs: str = ""            # "0:0 2:57"
 
 
-class LogCreated(Event):
+class LogCreated(OfPartition):
     """A new, empty replica, which replaces any earlier log of the partition on this broker.
 
     `directory` "": the only log directory.
     """
     NAME = "log_created"
-    topic: str
-    partition: int
     directory: str
 
 
-class LogDeleted(Event):
+class LogDeleted(OfPartition):
     """A replica's log was deleted, as the controller ordered.
 
     `reason`: topic-deleted (the controller had announced the topic's deletion to this broker) or replica-moved.
     `log_end`: of the deleted log. `directory` "": the only log directory.
     """
     NAME = "log_deleted"
-    topic: str
-    partition: int
     log_end: int
     reason: str
     directory: str
 
 
-class BatchAppended(Event):
+class BatchAppended(OfPartition):
     """One batch at [base_offset, last_offset].
 
     `as_leader`: from a producer; otherwise fetched from the leader.
     """
     NAME = "batch_appended"
-    topic: str
-    partition: int
     base_offset: int
     last_offset: int
     leader_epoch: int
@@ -69,7 +61,7 @@ class BatchAppended(Event):
     as_leader: bool
 
 
-class DuplicateAnswered(Event):
+class DuplicateAnswered(OfPartition):
     """A leader recognized a duplicate batch and appended nothing (KIP-98).
 
     Producer `producer_id` had used these sequence numbers in this epoch. The leader returns the offsets of the earlier
@@ -77,8 +69,6 @@ class DuplicateAnswered(Event):
     another digest the producer reused numbers for other records, and takes those records for written.
     """
     NAME = "duplicate_answered"
-    topic: str
-    partition: int
     base_offset: int
     last_offset: int
     leader_epoch: int
@@ -90,15 +80,13 @@ class DuplicateAnswered(Event):
     last_sequence: int
 
 
-class LogTruncated(Event):
+class LogTruncated(OfPartition):
     """A log was truncated to `to` (exclusive end).
 
     `log_end`: before. `effective`: records were removed. `reason`: high-watermark, epoch, diverging, out-of-range,
     full. `epochs`: the remaining leader epoch cache, as in log_loaded.
     """
     NAME = "log_truncated"
-    topic: str
-    partition: int
     to: int
     log_end: int
     effective: bool
@@ -107,15 +95,13 @@ class LogTruncated(Event):
     epochs: str = ""
 
 
-class LogStartMoved(Event):
+class LogStartMoved(OfPartition):
     """A log's start moved from `previous` to `log_start`: records below are deleted on purpose.
 
     `reason`: requested (DeleteRecords, at the leader), or leader (a follower received it). `epochs`: the leader epoch
     cache.
     """
     NAME = "log_start_moved"
-    topic: str
-    partition: int
     log_start: int
     previous: int
     reason: str
@@ -123,15 +109,13 @@ class LogStartMoved(Event):
     epochs: str = ""
 
 
-class LeaderEpochBegan(Event):
+class LeaderEpochBegan(OfPartition):
     """A replica added an epoch's start offset to leader-epoch-checkpoint.
 
     `previous_epoch`, `previous_offset`: of the entry before, -1 none; `entries`: their number before; `epochs`: all of
     them now, as in log_loaded.
     """
     NAME = "leader_epoch_began"
-    topic: str
-    partition: int
     leader_epoch: int
     offset: int
     previous_epoch: int
@@ -140,11 +124,9 @@ class LeaderEpochBegan(Event):
     epochs: str = ""
 
 
-class HighWatermarkMoved(Event):
+class HighWatermarkMoved(OfPartition):
     """A replica's high watermark moved. `leading`: it leads, and may expose records below."""
     NAME = "high_watermark_moved"
-    topic: str
-    partition: int
     high_watermark: int
     previous: int
     leading: bool

@@ -1,10 +1,14 @@
 """Events of clients' operations: invoked, then ok, failed or unknown."""
 
-from protocol.events.event_base import Event
+from protocol.events.event_base import Event, OfTopic
 
 # fmt: off
 
 class _Client(Event):
+    LEVEL = "client"
+
+
+class _OfTopic(OfTopic):
     LEVEL = "client"
 
 
@@ -53,7 +57,7 @@ class AttemptEnded(_Client):
     reason: str
 
 
-class OperationEnded(_Client):
+class OperationEnded(_OfTopic):
     """Result of an operation: ok (acknowledged), failed (definitely not done), unknown.
 
     `offset`: of the first record; of a fetch the next offset; of committed the result, -1 for none. `broker`: of the
@@ -77,7 +81,7 @@ class OperationEnded(_Client):
     records: int = 1
 
 
-class RecordsRead(_Client):
+class RecordsRead(_OfTopic):
     """A consumer received records at offsets `[base_offset, last_offset]`.
 
     `digest`, `leader_epoch`: of their batch; `high_watermark`: of the response.

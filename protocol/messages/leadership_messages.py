@@ -80,7 +80,10 @@ class MetadataResponse(Message):
 
 
 class PartitionState(msgspec.Struct, omit_defaults=True):
-    """One partition's leadership as the controller decided it."""
+    """One partition's leadership as the controller decided it.
+
+    `topic_id`: the emulator's own, for its events alone. No broker compares it, so that brokers behave as up to 2.7.
+    """
 
     topic: str
     partition: PartitionField
@@ -94,6 +97,7 @@ class PartitionState(msgspec.Struct, omit_defaults=True):
     adding: Annotated[list[Broker32], unit("broker ids", since=3)] = []
     removing: Annotated[list[Broker32], unit("broker ids", since=3)] = []
     offline_replicas: list[Broker32] = []
+    topic_id: str = ""
 
 
 @register

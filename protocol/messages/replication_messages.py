@@ -50,7 +50,8 @@ class ProducePartition(msgspec.Struct, omit_defaults=True):
 class ProduceResult(msgspec.Struct, omit_defaults=True):
     """`base_offset` is real for errors 0, 7 and 20, else -1.
 
-    `log_start`: likewise, and for errors after which a producer may continue (semantics 11.2).
+    `log_start`: likewise, and for errors after which a producer may continue (semantics 11.2). `topic_id`: of the
+    leader's partition, for the client's events alone.
     """
 
     topic: str
@@ -58,6 +59,7 @@ class ProduceResult(msgspec.Struct, omit_defaults=True):
     error: ErrorField = 0
     base_offset: OffsetField = NO_OFFSET
     log_start: OffsetField = FIRST_OFFSET
+    topic_id: str = ""
 
 
 @register
@@ -121,7 +123,7 @@ class FetchedPartition(msgspec.Struct, omit_defaults=True):
     """Records of one partition. `high_watermark` -1 with an error.
 
     `incomplete`: up to version 2, the first message exceeds the requested size. Kafka sends its beginning; here there
-    are no records.
+    are no records. `topic_id`: as in a produce's result.
     """
 
     topic: str
@@ -132,6 +134,7 @@ class FetchedPartition(msgspec.Struct, omit_defaults=True):
     diverging_epoch: Annotated[DivergingEpoch | None, unit("leader epoch", "truncation on fetch", since=12)] = None
     records: bytes = b""
     incomplete: bool = False
+    topic_id: str = ""
 
 
 @register

@@ -84,8 +84,8 @@ def test_what_lines_begin_with_is_looked_at_as_what_is_in_them() -> None:
     good = line_of("batch_appended")
     assert is_taken(block(good))
     for output, other in (
-        (b'"format":1', b'"format":2'),
-        (b'"format":1', b'"format":01'),
+        (b'"format":2', b'"format":3'),
+        (b'"format":2', b'"format":02'),
         (b'"run":"trace"', b'"run":"tr\\u0061ces"'),
         (b'"run":"trace"', b'"run":"trace\t"'),
         (b'"incarnation":1,', b'"incarnation":1,"incarnation":1,'),

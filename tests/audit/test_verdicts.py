@@ -51,7 +51,7 @@ def test_an_unexpected_violation_breaks_the_verdict(audit: Audit) -> None:
 def test_a_broken_line_is_kept_counted_and_makes_the_verdict_unknown(audit: Audit) -> None:
     broken = {
         '{"format":1,"node":"x"': "no JSON object of the schema's types",
-        '{"format":2,"event":"node_started","node":"a","incarnation":1,"seq":1,"at_ms":1.0}': "unknown format 2",
+        '{"format":3,"event":"node_started","node":"a","incarnation":1,"seq":1,"at_ms":1.0}': "unknown format 3",
         '{"format":1,"event":"node_fell_over","node":"a","incarnation":1,"seq":1,"at_ms":1.0}': (
             "unknown event node_fell_over"
         ),

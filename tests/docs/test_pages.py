@@ -90,7 +90,7 @@ def test_modules_that_are_named_exist(document: Path) -> None:
 def test_gates_and_events_that_semantics_names_exist() -> None:
     """A name in backquotes with an underscore is a gate, an event, its field, or a module."""
     text = words_of(ROOT / "docs" / "semantics.md")
-    known = {*GATES, *EVENTS, *(name for event in EVENTS.values() for name in event.__annotations__)}
+    known = {*GATES, *EVENTS, *(name for event in EVENTS.values() for name in event.__struct_fields__)}
     names = set(re.findall(r"`([a-z]+(?:_[a-z]+)+)`", text))
     assert names - known == {"max_bytes"}
     settings = set(re.findall(r"`([a-z]+(?:\.[a-z]+){2,})`", text))

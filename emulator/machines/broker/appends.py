@@ -188,8 +188,8 @@ class Appends:
         return ErrorCode.INVALID_RECORD if named else ErrorCode.CORRUPT_MESSAGE
 
     def _written(self, entry: ProducePartition, partition: Partition, base_offset: Offset) -> ProduceResult:
-        log_start = partition.the_log.log_start
-        return ProduceResult(entry.topic, entry.partition, ErrorCode.NONE, base_offset, log_start)
+        ends = (base_offset, partition.the_log.log_start)
+        return ProduceResult(entry.topic, entry.partition, ErrorCode.NONE, *ends, partition.topic_id)
 
     def _refused(self, entry: ProducePartition, error: ErrorCode) -> ProduceResult:
         """Result of a refusal. Where it carries the log start, a leader with a log refused."""

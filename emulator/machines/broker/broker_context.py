@@ -9,9 +9,9 @@ from typing import Protocol
 from emulator.machines.broker.settings import BrokerSettings
 from emulator.storage.files import Files
 from protocol.chance import Chance
-from protocol.events import Event
+from protocol.events import Event, OfPartition
 from protocol.gates import Gates
-from protocol.ids import BrokerId
+from protocol.ids import BrokerId, TopicPartition
 from protocol.machine import Now, TimerKey
 from protocol.messages.session_messages import SessionError, SessionRequest, SessionResponse
 from protocol.outbox import Outbox
@@ -40,7 +40,7 @@ class BrokerContext:
 
     __slots__ = (
         "broker", "broker_epoch", "chance", "files", "gates", "now", "out", "sessions", "settings", "stopping",
-        "threads",
+        "threads", "topic_ids",
     )  # fmt: skip
 
     def __init__(
@@ -66,8 +66,13 @@ class BrokerContext:
         """The broker stops in an orderly way: it follows no further leader."""
         self.broker_epoch = -1
         """czxid of this life's registration (KIP-380); -1 before."""
+        self.topic_ids: dict[TopicPartition, str] = {}
+        """Topics' ids of the replicas that the controller has ordered."""
 
     def emit(self, event: Event) -> None:
+        """Emit an event, about a partition with the topic's id."""
+        if isinstance(event, OfPartition) and not event.topic_id:
+            event.topic_id = self.topic_ids.get((event.topic, event.partition), "")
         self.out.emit(event)
 
     def set_timer(self, key: TimerKey, after_ms: float, due: Callable[[], None]) -> None:

@@ -61,7 +61,7 @@ class MetadataCache:
                     self._counts[state.topic] -= 1
                     live = ids_text(sorted(self.live))
                     fields = (self.controller, LEADER_DURING_DELETE, state.leader_epoch, ids_text(state.isr), live)
-                    self._context.emit(MetadataChanged(state.topic, state.partition, *fields))
+                    self._emit(state, fields)
             else:
                 self._counts[state.topic] += topic_partition not in self.partitions
                 self.partitions[topic_partition] = state
@@ -78,11 +78,16 @@ class MetadataCache:
             if self._emitted.get(topic_partition) != fields:
                 self._emitted[topic_partition] = fields
                 changed = True
-                self._context.emit(MetadataChanged(state.topic, state.partition, *fields))
+                self._emit(state, fields)
 
         if changed:
             for connection in sorted(self._observers):
                 self._push(connection)
+
+    def _emit(self, state: PartitionState, fields: tuple[int, int, int, str, str]) -> None:
+        event = MetadataChanged(state.topic, state.partition, *fields, topic_id=state.topic_id)
+        event.zk_version = state.zk_version
+        self._context.emit(event)
 
     def observe(self, connection: int) -> None:
         """Add an observer: it receives the metadata now, and after each change."""

@@ -128,6 +128,7 @@ class Leadership:
                 results.append(PartitionError(*topic_partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
             else:
                 partition = self._replicas.partition(topic_partition)
+                self._context.topic_ids[topic_partition] = state.topic_id
                 (lead if state.leader == self._context.broker else follow).append((partition, state))
                 results.append(PartitionError(*topic_partition))
         leaders = {endpoint.broker: endpoint.node for endpoint in orders.live_leaders}

@@ -108,7 +108,9 @@ class Reads:
             except StorageError as failure:
                 self._replicas.storage_failed(failure)
                 return FetchedPartition(*topic_partition, ErrorCode.KAFKA_STORAGE_ERROR), NO_OFFSET
-        return FetchedPartition(*topic_partition, ErrorCode.NONE, high_watermark, log.log_start, None, records), log_end
+        result = FetchedPartition(*topic_partition, ErrorCode.NONE, high_watermark, log.log_start, None, records)
+        result.topic_id = partition.topic_id
+        return result, log_end
 
     # --- answering ---
 

@@ -108,6 +108,11 @@ class Partition:
         self.gone = ErrorCode.NONE
         """Error of produces that wait for a deleted replica."""
 
+    @property
+    def topic_id(self) -> str:
+        """Of the last order; empty before."""
+        return self.context.topic_ids.get((self.topic, self.partition), "")
+
     # --- transitions: its state changes only by these ---
 
     def has_log(self, log: Log) -> None:

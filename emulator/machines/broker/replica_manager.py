@@ -325,6 +325,7 @@ class Replicas:
             _remove(log.files, directory)
             reason = "replica-moved" if topic_partition in self.metadata.partitions else "topic-deleted"
             self.context.emit(LogDeleted(*topic_partition, log.log_end, reason, self.directories.name_of(log.files)))
+        self.context.topic_ids.pop(topic_partition, None)
 
     def _check_deleted_name(self, log: Log) -> None:
         """Raises StorageError, NotDeleted if the folder's new name is too long; it stays as it is."""

@@ -154,6 +154,7 @@ class ReplicaTransitions:
                 ids_text(state.adding),
                 ids_text(state.removing),
                 partition.settings.min_insync_replicas,
+                state.zk_version,
             )
         )
 

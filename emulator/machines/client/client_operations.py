@@ -39,7 +39,8 @@ class Operation:
     - `reads`, the entries received, and the positions that it `left`; only if `kept`, for a consumer may read for
       ever.
 
-    `asked`: the offset of the invocation. `broker`: the last attempt's. `over`: number of kept operations that had
+    `topic_id`: of the topic that a produce was written to, from the last response that names it. `asked`: the offset of
+    the invocation. `broker`: the last attempt's. `over`: number of kept operations that had
     begun when it ended.
 
     Of a consumer's, by its node's clock:
@@ -51,7 +52,7 @@ class Operation:
     __slots__ = (
         "acks", "asked", "attempts", "broker", "digest", "doubtful", "ended", "heard_ms", "idempotent", "identifier",
         "kept", "kind", "left", "offset", "outcome", "over", "partition", "reads", "records", "requested", "silent_ms",
-        "topic", "value",
+        "topic", "topic_id", "value",
     )  # fmt: skip
 
     def __init__(
@@ -70,6 +71,7 @@ class Operation:
         self.identifier = identifier
         self.kind = kind
         self.topic = topic
+        self.topic_id = ""
         self.partition = partition
         self.acks = acks
         self.value = value
@@ -107,15 +109,24 @@ class Operation:
         out.emit(AttemptSent(self.identifier, self.attempts, broker, digest, int(timeout_ms)))
 
     def attempt_ended(
-        self, out: Outbox, *, error: int, offset: Offset = NO_OFFSET, reason: str = "", definite: bool | None = None
+        self,
+        out: Outbox,
+        *,
+        error: int,
+        offset: Offset = NO_OFFSET,
+        reason: str = "",
+        definite: bool | None = None,
+        topic_id: str = "",
     ) -> None:
         """Record the end of a try: Kafka's code, or NO_ANSWER and a `reason`.
 
         `definite` overrides the code's own trait: a refused connection carried nothing, a lost one may have.
+        `topic_id`: of the response.
         """
         assert not self.ended, f"{self.identifier} ended before its attempt"
         if not (is_definite(error) if definite is None else definite):
             self.doubtful = True
+        self.topic_id = topic_id or self.topic_id
         if self.kept is not None and self.requested is not None:
             self.requested.ended = True
             self.kept.news.append(self.requested)
@@ -127,12 +138,13 @@ class Operation:
         self.silent_ms = max(self.silent_ms, now_ms - last)
         self.heard_ms = first, now_ms
 
-    def given(self, out: Outbox, entry: FetchedEntry, *, high_watermark: int, broker: int) -> None:
+    def given(self, out: Outbox, entry: FetchedEntry, *, high_watermark: int, broker: int, topic_id: str = "") -> None:
         """Record an entry that a consumer received."""
         first, last = entry.records[0].offset, entry.records[-1].offset
         if self.kept is not None:
             ended = len(self.kept.ended)
-            self.reads.append(Read(first, last, entry.leader_epoch, entry.digest, high_watermark, broker, ended))
+            content = (first, last, entry.leader_epoch, entry.digest)
+            self.reads.append(Read(*content, high_watermark, broker, ended, topic_id))
         out.emit(
             RecordsRead(
                 operation=self.identifier,
@@ -144,6 +156,7 @@ class Operation:
                 digest=entry.digest,
                 high_watermark=high_watermark,
                 broker=broker,
+                topic_id=topic_id,
             )
         )
 
@@ -188,6 +201,7 @@ class Operation:
                 attempts=self.attempts,
                 idempotent=self.idempotent,
                 records=self.records,
+                topic_id=self.topic_id,
             )
         )
         return outcome

@@ -169,7 +169,8 @@ Operation = TypeVar("Operation")
 class Read(msgspec.Struct, frozen=True):
     """One entry of a log as a consumer received it: records [base_offset, last_offset].
 
-    `high_watermark` came with it, from `broker`. `ended`: number of the kept operations that had ended by then.
+    `high_watermark` came with it, from `broker`, and so did the `topic_id`. `ended`: number of the kept operations that
+    had ended by then.
     """
 
     base_offset: int
@@ -179,6 +180,7 @@ class Read(msgspec.Struct, frozen=True):
     high_watermark: int
     broker: int
     ended: int = 0
+    topic_id: str = ""
 
 
 class Left(msgspec.Struct, frozen=True):

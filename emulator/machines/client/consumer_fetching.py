@@ -155,7 +155,9 @@ class Fetching:
         if damaged and not settings.gives_what_precedes_damage:
             entries = []
         for entry in entries:
-            position.operation.given(out, entry, high_watermark=result.high_watermark, broker=broker)
+            position.operation.given(
+                out, entry, high_watermark=result.high_watermark, broker=broker, topic_id=result.topic_id
+            )
         if entries:
             position.offset = entries[-1].next_offset
             position.offset_epoch = entries[-1].leader_epoch

@@ -205,16 +205,17 @@ def _read(
         operation.end(out, error=NO_ANSWER)
         return Fetched(operation.identifier, broker, answer.error, None, None)
     assert isinstance(answer, FetchResponse), answer
-    error, high_watermark, data, reason = int(ErrorCode.UNKNOWN_SERVER_ERROR), NO_OFFSET, b"", ""
+    error, high_watermark, data, reason, topic_id = int(ErrorCode.UNKNOWN_SERVER_ERROR), NO_OFFSET, b"", "", ""
     for result in answer.partitions:
         if (result.topic, result.partition) == (operation.topic, operation.partition):
             error, high_watermark, data = result.error, result.high_watermark, result.records
+            topic_id = result.topic_id
     try:
         entries = read_entries(data, offset)
     except CorruptRecord as damage:
         entries, error, reason = [], int(ErrorCode.CORRUPT_MESSAGE), str(damage)
     for entry in entries:
-        operation.given(out, entry, high_watermark=high_watermark, broker=broker)
+        operation.given(out, entry, high_watermark=high_watermark, broker=broker, topic_id=topic_id)
     next_offset = entries[-1].next_offset if entries else offset
     epoch = entries[-1].leader_epoch if entries else EPOCH_UNKNOWN
     operation.attempt_ended(out, error=error, offset=next_offset, reason=reason, definite=True)

@@ -85,12 +85,14 @@ class DirectWrite:
 
     def _answered(self, now: Now, out: Outbox, answer: Message | Failure | None) -> None:
         order = self._order
-        error, offset = _result(answer, order.topic, order.partition)
+        error, offset, topic_id = _result(answer, order.topic, order.partition)
         code = error if isinstance(error, int) else NO_ANSWER
         reason, definite = failure_terms(answer)
         offsets = _record_offsets(offset, len(self._operations))
         for operation, at in zip(self._operations, offsets, strict=True):
-            operation.attempt_ended(out, error=code, offset=at, reason=reason, definite=definite)
+            operation.attempt_ended(
+                out, error=code, offset=at, reason=reason, definite=definite, topic_id=topic_id
+            )
         first = self._operations[0]
         attempts = first.attempts
         again = error != ErrorCode.NONE and attempts <= order.retries
@@ -113,13 +115,14 @@ def _record_offsets(base_offset: Offset | None, count: int) -> Sequence[Offset]:
     return [base_offset + place for place in range(count)]
 
 
-def _result(answer: Message | Failure | None, topic: str, partition: int) -> tuple[ErrorOrName, Offset | None]:
+def _result(answer: Message | Failure | None, topic: str, partition: int) -> tuple[ErrorOrName, Offset | None, str]:
+    """(error, base offset, topic id)."""
     if answer is None:
-        return 0, NO_OFFSET
+        return 0, NO_OFFSET, ""
     if isinstance(answer, Failure):
-        return answer.error, None
+        return answer.error, None, ""
     assert isinstance(answer, ProduceResponse), answer
     for result in answer.partitions:
         if (result.topic, result.partition) == (topic, partition):
-            return result.error, result.base_offset
-    return int(ErrorCode.UNKNOWN_SERVER_ERROR), NO_OFFSET
+            return result.error, result.base_offset, result.topic_id
+    return int(ErrorCode.UNKNOWN_SERVER_ERROR), NO_OFFSET, ""

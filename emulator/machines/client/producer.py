@@ -267,7 +267,9 @@ class Producer:
             if isinstance(answer, Failure):
                 batch.attempt_ended(out, error=NO_ANSWER, reason=f"{answer.error}: {answer.reason}")
             else:
-                batch.attempt_ended(out, error=result.error, offset=result.base_offset)
+                batch.attempt_ended(
+                    out, error=result.error, offset=result.base_offset, topic_id=result.topic_id
+                )
             self._settle(now, out, batch, result)
 
     def _settle(self, now: Now, out: Outbox, batch: ProducerBatch, result: ProduceResult) -> None:

@@ -141,11 +141,13 @@ class ProducerBatch:
                 out, broker=broker, timeout_ms=timeout_ms, digest=digest, idempotent=numbered
             )
 
-    def attempt_ended(self, out: Outbox, *, error: int, offset: Offset = NO_OFFSET, reason: str = "") -> None:
+    def attempt_ended(
+        self, out: Outbox, *, error: int, offset: Offset = NO_OFFSET, reason: str = "", topic_id: str = ""
+    ) -> None:
         """Record the end of a try: a response, or (NO_ANSWER with a reason) none."""
         for index, entry in enumerate(self._entries):
             at = offset + index if offset >= 0 else NO_OFFSET
-            entry.operation.attempt_ended(out, error=error, offset=at, reason=reason)
+            entry.operation.attempt_ended(out, error=error, offset=at, reason=reason, topic_id=topic_id)
 
     def end(self, now: Now, out: Outbox, error: int | str, offset: Offset = NO_OFFSET) -> None:
         """End the batch and call every caller's `done`, in order. A second call is a bug."""

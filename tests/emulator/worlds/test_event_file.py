@@ -27,7 +27,7 @@ def test_a_line_is_the_envelope_in_its_order_and_the_events_own_fields(tmp_path:
     (line,) = lines(tmp_path / "events" / "broker-0.2.jsonl")
     assert list(line) == [*ENVELOPE, "what", "target", "directory", "life"]
     assert line == {
-        "format": 1, "run": "run-1", "node": "broker-0", "incarnation": 2, "seq": 1, "cause": "command",
+        "format": 2, "run": "run-1", "node": "broker-0", "incarnation": 2, "seq": 1, "cause": "command",
         "mono_ms": 12.5, "wall_ms": 1_000_012.5, "at_ms": 12.5, "level": "replica", "event": "machine_fault",
         "what": "kill", "target": "broker-0", "directory": "", "life": 0,
     }  # fmt: skip

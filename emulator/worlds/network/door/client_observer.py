@@ -110,7 +110,7 @@ class Seen:
             offset = NO_OFFSET
             if result.base_offset >= 0 and operation.acks != 0:
                 offset = Offset(result.base_offset + one.delta)
-            operation.attempt_ended(self._out, error=result.error, offset=offset)
+            operation.attempt_ended(self._out, error=result.error, offset=offset, topic_id=result.topic_id)
             operation.end(self._out, error=result.error, offset=offset, digest=one.digest)
         self._tell(cause)
 

@@ -80,6 +80,7 @@ class ReadOperations:
                 RecordsRead(
                     reading.operation.identifier, one.topic, one.partition, max(header.base_offset, reading.offset),
                     header.last_offset, header.leader_epoch, header.crc, one.high_watermark, self._broker,
+                    topic_id=one.topic_id,
                 )
             )  # fmt: skip
             reading.offset, reading.epoch = header.next_offset, header.leader_epoch
