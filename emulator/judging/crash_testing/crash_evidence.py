@@ -4,13 +4,11 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from emulator.judging.crash_testing.crash_network import Left
 from emulator.judging.explain.history_builder import HISTORIC, Happened
 from emulator.judging.explain.recoveries import DiskLost, Recovery
 from emulator.judging.oracle.gathering import read_logs
-from emulator.judging.oracle.log_extent import former_life
+from emulator.judging.oracle.partition_incarnations import Incarnations
 from emulator.judging.oracle.truth import Batch, Given, Office, StepBack, Truth, Write
 from emulator.machines.client.client_state import Read
 from emulator.run_layout import EVENTS_FOLDER, WIRE_SUFFIX, event_paths
@@ -54,27 +52,29 @@ def _read(run_dir: Path) -> Iterator[Happened]:
 def truth_left(run_dir: Path, topology: Topology, events: Iterable[Happened]) -> Truth:
     """The truth: logs from the disks; operations, terms and decreases from the events."""
     truth = Truth()
-    for node in topology.with_role("broker"):
-        with_files(run_dir, node.name, partial(read_logs, truth, node.name))
+    incarnations = Incarnations()
     values: dict[str, str] = {}
-    topic_partitions: dict[str, TopicPartition] = {}
     epochs: dict[tuple[str, TopicPartition], int] = {}
     watermarks: dict[tuple[str, TopicPartition, int], int] = {}
-    lives: dict[str, int] = {}
-    begun_in: dict[str, int] = {}
+    begun_as: dict[str, str] = {}
+
+    def place(event: RoleChanged | HighWatermarkMoved | OperationEnded | RecordsRead) -> TopicPartition:
+        """The partition of the topic's incarnation; without an id that of an operation's beginning."""
+        if event.topic_id:
+            incarnations.created(event.topic, event.topic_id)
+        elif isinstance(event, OperationEnded) and event.operation in begun_as:
+            return begun_as[event.operation], event.partition
+        return incarnations.name(event.topic, event.topic_id), event.partition
+
     for node_name, _, _, _, at_ms, event in events:
         match event:
             case OperationInvoked(operation=operation, value=value):
                 values[operation] = value
-                topic_partitions[operation] = (event.topic, event.partition)
-                begun_in[operation] = lives.get(event.topic, 0)
+                begun_as[operation] = incarnations.name(event.topic)
             case OperationEnded(kind="produce", operation=operation):
-                life = begun_in.get(operation, lives.get(event.topic, 0))
-                former = life < lives.get(event.topic, 0)
-                topic_partition = (former_life(event.topic, life + 1) if former else event.topic, event.partition)
                 value = values.get(operation, "")
                 outcome, digest = event.outcome, event.digest
-                truth.writes.append(Write(operation, value, topic_partition, event.acks, outcome, event.offset, digest))
+                truth.writes.append(Write(operation, value, place(event), event.acks, outcome, event.offset, digest))
             case RecordsRead():
                 read = Read(
                     base_offset=event.base_offset,
@@ -84,9 +84,9 @@ def truth_left(run_dir: Path, topology: Topology, events: Iterable[Happened]) ->
                     high_watermark=event.high_watermark,
                     broker=event.broker,
                 )
-                truth.reads.append(Given((event.topic, event.partition), event.operation, read))
+                truth.reads.append(Given(place(event), event.operation, read))
             case RoleChanged(role=role, leader_epoch=epoch):
-                topic_partition = (event.topic, event.partition)
+                topic_partition = place(event)
                 truth.roles_seen += 1
                 if role == "leader":
                     truth.leaders.append(Office(topic_partition, node_name, epoch, at_ms))
@@ -95,36 +95,19 @@ def truth_left(run_dir: Path, topology: Topology, events: Iterable[Happened]) ->
                     truth.epochs_back.append(StepBack(topic_partition, node_name, -1, before, epoch, at_ms))
                 epochs[node_name, topic_partition] = max(before, epoch)
             case HighWatermarkMoved(leading=True, leader_epoch=epoch, high_watermark=now):
-                topic_partition = (event.topic, event.partition)
+                topic_partition = place(event)
                 before = watermarks.get((node_name, topic_partition, epoch), -1)
                 if now < before:
                     truth.watermarks_back.append(StepBack(topic_partition, node_name, epoch, before, now, at_ms))
                 watermarks[node_name, topic_partition, epoch] = max(before, now)
             case TopicRemoved(topic=topic):
-                lives[topic] = lives.get(topic, 0) + 1
-                _life_ended(truth, topic, former_life(topic, lives[topic]))
-                epochs = {key: seen for key, seen in epochs.items() if key[1][0] != topic}
-                watermarks = {key: seen for key, seen in watermarks.items() if key[1][0] != topic}
+                incarnations.ended(topic, len(values))
             case _:
                 pass
+    incarnations.show(truth)
+    for node in topology.with_role("broker"):
+        with_files(run_dir, node.name, partial(read_logs, truth, node.name))
     return truth
-
-
-def _life_ended(truth: Truth, topic: str, name: str) -> None:
-    """Rename a deleted topic's facts to `name`; it is gone on request."""
-
-    def renamed(topic_partition: TopicPartition) -> TopicPartition:
-        return (name, topic_partition[1]) if topic_partition[0] == topic else topic_partition
-
-    truth.gone.add(name)
-    truth.writes = [replace(write, topic_partition=renamed(write.topic_partition)) for write in truth.writes]
-    truth.reads = [replace(given, topic_partition=renamed(given.topic_partition)) for given in truth.reads]
-    for office in truth.leaders:
-        office.topic_partition = renamed(office.topic_partition) if office.topic_partition is not None else None
-    truth.epochs_back = [replace(back, topic_partition=renamed(back.topic_partition)) for back in truth.epochs_back]
-    truth.watermarks_back = [
-        replace(back, topic_partition=renamed(back.topic_partition)) for back in truth.watermarks_back
-    ]
 
 
 def recoveries_of(

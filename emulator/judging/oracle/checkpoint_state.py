@@ -53,13 +53,20 @@ class Kept:
             self._high_watermarks[key] = high_watermark
 
     def cut(
-        self, node: str, incarnation: int, partition: Partition, log: Log, was_end: int, *, wiped: bool = False
+        self,
+        node: str,
+        incarnation: int,
+        topic_partition: TopicPartition,
+        partition: Partition,
+        log: Log,
+        was_end: int,
+        *,
+        wiped: bool = False,
     ) -> None:
         """Record that `log`, which ended at `was_end`, has a lower end now.
 
         `wiped`: the log was deleted to begin anew at its leader's log start; that breaks no promise.
         """
-        topic_partition = (partition.topic, partition.partition)
         known = self._high_watermarks.get((node, topic_partition), 0)
         if log.log_end < known:
             if not wiped:
@@ -68,17 +75,6 @@ class Kept:
         # A leader may have begun its epoch at the new end already.
         began = partition.leader_epoch if partition.leads else -1
         self._outlived(node, incarnation, topic_partition, log, began)
-
-    def renamed(self, topic: str, name: str) -> None:
-        """Rename `topic` in all facts to `name`."""
-        facts: list[CutBelow | Outlived | Ahead | IsrChange]
-        facts = [*self.cuts, *self.outlived, *self.ahead, *self.isr_changes]
-        for one in facts:
-            if one.topic_partition[0] == topic:
-                one.topic_partition = (name, one.topic_partition[1])
-        for key in [key for key in self._high_watermarks if key[1][0] == topic]:
-            del self._high_watermarks[key]
-        self._outlived_known = {one for one in self._outlived_known if one[2][0] != topic}
 
     def _outlived(self, node: str, incarnation: int, topic_partition: TopicPartition, log: Log, began: int) -> None:
         for epoch, begins in log.epochs.entries:

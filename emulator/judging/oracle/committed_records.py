@@ -6,6 +6,7 @@ own tree, because only the tree shows whether a write succeeded.
 
 from collections.abc import Iterator
 
+from emulator.judging.oracle.partition_incarnations import Incarnations
 from emulator.judging.oracle.truth import State
 from emulator.machines.session.server import SessionServer
 from emulator.machines.session.tree import Tree
@@ -19,6 +20,7 @@ from protocol.znodes import (
     decode_state,
     decode_topic,
     state_partition,
+    topic_id_of,
 )
 
 STATE = "/state"
@@ -31,7 +33,8 @@ class Committed:
     replicas}.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, incarnations: Incarnations | None = None) -> None:
+        self._incarnations = Incarnations() if incarnations is None else incarnations
         self._tree = Tree()
         self.zxid = 0
         """Zxid of the newest transaction seen."""
@@ -75,14 +78,6 @@ class Committed:
         """Whether the epoch began with a leader that had not been in sync."""
         return self._unclean.get((topic_partition, leader_epoch), False)
 
-    def renamed(self, topic: str, name: str) -> None:
-        """Rename `topic` in all facts to `name`."""
-        for state in self.states:
-            if state.topic_partition[0] == topic:
-                state.topic_partition = (name, state.topic_partition[1])
-        self._last = {of: state for of, state in self._last.items() if of[0] != topic}
-        self._unclean = {epoch: unclean for epoch, unclean in self._unclean.items() if epoch[0][0] != topic}
-
     def _changed(self, zxid: int, change: Change) -> Iterator[str]:
         path = change.path
         if path == CONTROLLER_EPOCH and change.kind != "deleted":
@@ -93,6 +88,8 @@ class Committed:
             self._newest.pop(path).until_ms = self._now_ms
         if parent_of(path) == TOPICS:
             self.assigned_ms[path.removeprefix(f"{TOPICS}/")] = self._now_ms
+        if change.kind == "created" and parent_of(path) == TOPICS:
+            self._incarnations.created(path.removeprefix(f"{TOPICS}/"), topic_id_of(change.czxid))
         if change.kind == "deleted":
             if parent_of(path) == TOPICS:
                 yield path.removeprefix(f"{TOPICS}/")
@@ -108,7 +105,7 @@ class Committed:
             self.missing = str(error)
             return
         newest = self._newest[change.path] = State(
-            topic_partition=topic_partition,
+            topic_partition=(self._incarnations.name(topic_partition[0]), topic_partition[1]),
             zxid=zxid,
             leader=state.leader,
             leader_epoch=state.leader_epoch,

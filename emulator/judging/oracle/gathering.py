@@ -3,8 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from emulator.judging.oracle.log_extent import former_life
-from emulator.judging.oracle.partition_incarnations import LivesOfTopics
+from emulator.judging.oracle.partition_incarnations import Incarnations
 from emulator.judging.oracle.probe import Probe
 from emulator.judging.oracle.quiescence import quiescence_of
 from emulator.judging.oracle.truth import Batch, Given, OfGroup, PositionLost, Truth, Waited, Write
@@ -44,18 +43,12 @@ def truth_of(world: SimulatedWorld, operations: KeptOperations, probe: Probe) ->
         assignments=probe.committed.assignments(),
         assigned_ms=probe.committed.assigned_ms,
         peace=quiescence_of(world),
-        gone=probe.going | {former_life(t, n + 1) for t, lives in probe.removed.items() for n in range(len(lives))},
     )
     truth.waited += _waited(world, operations)
-    for node in world.nodes.values():
-        if "broker" in node.node.roles:
-            if node.machine is None or node.paused:
-                truth.halted.add(node.node.name)
-            with node.files.unwatched():  # a file with an injected read error is readable afterwards
-                read_logs(truth, node.node.name, node.files)
-    lives = LivesOfTopics(probe)
+    lives = probe.incarnations
     for number, operation in enumerate(operations):
-        topic = lives.of_operation(operation, number, ended.get(operation.identifier))
+        begun_as = lives.name_at(operation.topic, number)
+        topic = lives.name(operation.topic, operation.topic_id) if operation.topic_id else begun_as
         topic_partition = (topic, operation.partition)
         if operation.kind == "produce" and (operation.ended or operation.attempts):
             (truth.writes if operation.ended else truth.left_open).append(
@@ -83,6 +76,13 @@ def truth_of(world: SimulatedWorld, operations: KeptOperations, probe: Probe) ->
             truth.lost_positions.append(PositionLost(*lost))
         if operation.reads:
             truth.reads += _given(operation, lives)
+    lives.show(truth, probe.going)
+    for node in world.nodes.values():
+        if "broker" in node.node.roles:
+            if node.machine is None or node.paused:
+                truth.halted.add(node.node.name)
+            with node.files.unwatched():  # a file with an injected read error is readable afterwards
+                read_logs(truth, node.node.name, node.files)
     return truth
 
 
@@ -96,10 +96,11 @@ def _waited(world: SimulatedWorld, operations: KeptOperations) -> Iterator[Waite
             )
 
 
-def _given(operation: Operation, lives: LivesOfTopics) -> Iterator[Given]:
+def _given(operation: Operation, lives: Incarnations) -> Iterator[Given]:
     left = [one.reads for one in operation.left]
-    for number, (read, topic) in enumerate(zip(operation.reads, lives.of_reads(operation), strict=True)):
-        yield Given((topic, operation.partition), operation.identifier, read, bisect_right(left, number))
+    for number, read in enumerate(operation.reads):
+        topic_partition = (lives.name(operation.topic, read.topic_id), operation.partition)
+        yield Given(topic_partition, operation.identifier, read, bisect_right(left, number))
 
 
 def _of_group(operation: Operation, topic_partition: TopicPartition, number: int, ended: int) -> OfGroup:

@@ -1,7 +1,5 @@
 """Leaders' views of their ISRs, and records that replicas lacked after a restart."""
 
-import msgspec
-
 from emulator.judging.oracle.truth import Belief, Forgotten
 from protocol.ids import TopicPartition
 
@@ -31,15 +29,3 @@ class Beliefs:
         before = self._ends.pop((node, topic_partition), 0)
         if log_end < before:
             self.forgotten.append(Forgotten(topic_partition, node, before, log_end))
-
-    def renamed(self, topic: str, name: str) -> None:
-        """Rename `topic` in all facts to `name`."""
-        self.told = [
-            msgspec.structs.replace(one, topic_partition=(name, one.topic_partition[1]))
-            if one.topic_partition[0] == topic
-            else one
-            for one in self.told
-        ]
-        self.forgotten = [one for one in self.forgotten if one.topic_partition[0] != topic]
-        self._last = {key: last for key, last in self._last.items() if key[1][0] != topic}
-        self._ends = {key: log_end for key, log_end in self._ends.items() if key[1][0] != topic}

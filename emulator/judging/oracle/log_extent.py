@@ -30,15 +30,10 @@ class Reached:
 
 
 class Written:
-    """Batches of all logs.
-
-    `batches`: all that any replica's log ever held. `carried`: batches of an ended incarnation of a topic in a log that
-    the next incarnation reuses.
-    """
+    """Batches of all logs: all that any replica's log ever held."""
 
     def __init__(self) -> None:
         self.batches: dict[TopicPartition, set[Appended]] = {}
-        self.carried: dict[TopicPartition, set[Appended]] = {}
         self._reached: dict[tuple[str, int, TopicPartition], Reached] = {}
 
     @property
@@ -72,29 +67,13 @@ class Written:
                 if segment.next_offset > was_end:
                     _add(batches, (header for header in segment.batches() if header.last_offset >= was_end))
 
-    def found(self, topic_partition: TopicPartition, log: Log, lives: int) -> None:
+    def found(self, topic_partition: TopicPartition, log: Log) -> None:
         """Add the batches of a log as its broker has found it, or after a truncation.
 
-        Old batches are known from their append. Batches of the topic's ended incarnations, of which there are `lives`,
-        do not belong to this one.
+        Old batches are known from their append.
         """
-        topic, partition = topic_partition
-        former = [self.batches_of((former_life(topic, number + 1), partition)) for number in range(lives)]
         for segment in log.segments:
-            known = _add(self.batches_of(topic_partition), segment.headers, former)
-            if known:
-                self.carried.setdefault(topic_partition, set()).update(known)
-
-    def renamed(self, topic: str, name: str) -> None:
-        """Rename `topic` in all facts to `name`."""
-        for topic_partition in [one for one in self.batches if one[0] == topic]:
-            self.batches[name, topic_partition[1]] = self.batches.pop(topic_partition)
-        for topic_partition in [one for one in self.carried if one[0] == topic]:
-            self.carried[name, topic_partition[1]] = self.carried.pop(topic_partition)
-        for key in [key for key in self._reached if key[2][0] == topic]:
-            reached = self._reached.pop(key)
-            reached.topic_partition = (name, key[2][1])
-            self._reached[key[0], key[1], reached.topic_partition] = reached
+            _add(self.batches_of(topic_partition), segment.headers)
 
 
 def held(log: Log, files: MemoryFiles) -> frozenset[tuple[int, int, int]]:
@@ -104,23 +83,5 @@ def held(log: Log, files: MemoryFiles) -> frozenset[tuple[int, int, int]]:
     return frozenset((header.crc, header.base_offset, header.last_offset) for header in headers)
 
 
-def former_life(topic: str, number: int) -> str:
-    """Name of a deleted topic's incarnation; `number` from 1. No real topic can have it."""
-    return f"{topic}#{number}"
-
-
-def plain_topic(topic: str) -> str:
-    """Name of the topic while it existed."""
-    return topic.partition("#")[0]
-
-
-def _add(batches: set[Appended], headers: Iterable[BatchHeader], known: Iterable[set[Appended]] = ()) -> list[Appended]:
-    """Add the batches that are in none of the `known`; returns the others."""
-    others: list[Appended] = []
-    for header in headers:
-        batch = (header.leader_epoch, header.base_offset, header.last_offset, header.crc)
-        if any(batch in of_before for of_before in known):
-            others.append(batch)
-        else:
-            batches.add(batch)
-    return others
+def _add(batches: set[Appended], headers: Iterable[BatchHeader]) -> None:
+    batches.update((header.leader_epoch, header.base_offset, header.last_offset, header.crc) for header in headers)

@@ -1,77 +1,97 @@
-"""Maps operations and reads to incarnations of topics; clients learn of deletions late.
+"""Names of topics' incarnations.
 
-Incarnations are numbered from 1; the last one has the topic's own name. An operation belongs to the incarnation in
-which it began. A batch that was read belongs to the incarnation in which it was returned, unless only the logs of
-another one hold it.
+A topic with the name of a deleted one is another topic (semantics 4.5); ids tell them apart. While a run goes on, the
+first incarnation has the topic's name, a later one `t#2`, `t#3` and so on. Afterwards the last one is shown by the
+topic's name, and those before as `t#1`, `t#2` and so on.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable
 
-from emulator.judging.oracle.batch_index import BatchIndex
-from emulator.judging.oracle.log_extent import former_life
-from emulator.judging.oracle.probe import Probe
-from emulator.machines.client.client_operations import Operation
+from msgspec.structs import replace
+
+from emulator.judging.oracle.log_extent import Reached
+from emulator.judging.oracle.truth import Truth
+from protocol.ids import TopicPartition
+
+_OF_PARTITIONS = (
+    "writes", "left_open", "reads", "lost_positions", "of_groups", "beliefs", "leaders", "watermarks_back",
+    "epochs_back", "states", "cuts", "outlived", "ahead", "isr_changes",
+)  # fmt: skip
+"""Facts of a truth that have a `topic_partition`, but those from the disks."""
 
 
-class LivesOfTopics:
-    """Incarnations of topics, as `probe` has seen them."""
+class Incarnations:
+    """Incarnations of all topics, as they come and go.
 
-    def __init__(self, probe: Probe) -> None:
-        self._probe = probe
-        self._batches: dict[tuple[str, int], BatchIndex] = {}
+    `removed`: {topic: for each of its ended incarnations the count of operations that had begun by then}.
+    """
 
-    def of_operation(self, operation: Operation, number: int, ended: int | None) -> str:
-        """Name of the incarnation of an operation.
+    def __init__(self) -> None:
+        self.removed: dict[str, list[int]] = {}
+        self._ids: dict[str, list[str]] = {}
 
-        `number`: count of operations that began before. `ended`: count of those that ended before its end; None: no
-        end. A produce may have waited until the topic existed again. Then it belongs to the incarnation whose log has
-        it.
+    def created(self, topic: str, topic_id: str) -> None:
+        """Add a topic's incarnation, unless its id is known."""
+        ids = self._ids.setdefault(topic, [])
+        if topic_id not in ids:
+            ids.append(topic_id)
+
+    def ended(self, topic: str, begun: int) -> None:
+        """End the topic's incarnation. `begun`: count of operations that had begun."""
+        self.removed.setdefault(topic, []).append(begun)
+
+    def name(self, topic: str, topic_id: str = "") -> str:
+        """Name of an incarnation; without a known id, of the present one or the next."""
+        ids = self._ids.get(topic, ())
+        life = ids.index(topic_id) + 1 if topic_id in ids else len(self.removed.get(topic, ())) + 1
+        return _numbered(topic, life)
+
+    def name_at(self, topic: str, begun: int) -> str:
+        """Name of the incarnation when so many operations had begun."""
+        return _numbered(topic, bisect_right(self.removed.get(topic, ()), begun) + 1)
+
+    def shown(self, name: str) -> str:
+        """The name of an incarnation after the run."""
+        topic, _, number = name.partition("#")
+        life = int(number or 1)
+        return former_life(topic, life) if life <= len(self.removed.get(topic, ())) else topic
+
+    def show(self, truth: Truth, going: Iterable[str] = ()) -> None:
+        """Name all facts of the truth, but those from the disks, as they are shown.
+
+        `going`: topics whose deletion is in progress.
         """
-        topic = operation.topic
-        begun = _life(number, self._probe.removed.get(topic, ()))
-        if operation.kind != "produce":
-            return self._name(topic, begun)
-        ends = self._probe.ended_by.get(topic, ())
-        last = len(ends) + 1 if ended is None else _life(ended, ends)
-        for life in range(last, begun, -1):
-            name = self._name(topic, life)
-            if self._held(name, operation.partition, operation.digest, operation.offset):
-                return name
-        return self._name(topic, begun)
+        truth.gone = {self.shown(name) for name in going}
+        for topic, lives in self.removed.items():
+            truth.gone |= {former_life(topic, life + 1) for life in range(len(lives))}
+        if not self.removed:
+            return
 
-    def of_reads(self, operation: Operation) -> Iterator[str]:
-        """Names for each read in order.
+        def shown(topic_partition: TopicPartition) -> TopicPartition:
+            return self.shown(topic_partition[0]), topic_partition[1]
 
-        A late response may come from an ended incarnation that alone had the batch.
-        """
-        topic, partition = operation.topic, operation.partition
-        until = [given.get(operation.identifier, 0) for given in self._probe.read_by.get(topic, ())]
-        for number, read in enumerate(operation.reads):
-            by_time = _life(number, until)
-            if by_time == 1:
-                yield self._name(topic, 1)
-                continue
-            lives = (self._name(topic, life) for life in range(by_time, 0, -1))
-            held = (name for name in lives if self._held(name, partition, read.digest, read.base_offset))
-            yield next(held, self._name(topic, by_time))
-
-    def _name(self, topic: str, life: int) -> str:
-        return former_life(topic, life) if life <= len(self._probe.removed.get(topic, ())) else topic
-
-    def _held(self, name: str, partition: int, digest: int, offset: int) -> bool:
-        """Whether a log of the incarnation held the batch (`offset` -1: anywhere).
-
-        That includes a log that outlived its topic and that the next incarnation reuses.
-        """
-        key = (name, partition)
-        if key not in self._batches:
-            written = self._probe.written
-            held = (*written.batches.get(key, ()), *written.carried.get(key, ()))
-            self._batches[key] = BatchIndex((of, first, last) for _, first, last, of in held)
-        return self._batches[key].covers(digest, offset)
+        for name in _OF_PARTITIONS:
+            facts = getattr(truth, name)
+            setattr(truth, name, [replace(one, topic_partition=shown(one.topic_partition)) for one in facts])
+        forgotten = [replace(one, topic_partition=shown(one.topic_partition)) for one in truth.forgotten]
+        truth.forgotten = [one for one in forgotten if one.topic_partition[0] not in truth.gone]
+        truth.appended = {shown(topic_partition): held for topic_partition, held in truth.appended.items()}
+        truth.reached = [
+            Reached(shown(one.topic_partition), one.node, one.incarnation, one.high_watermark, one.log_end)
+            for one in truth.reached
+        ]
 
 
-def _life(number: int, ends: Sequence[int]) -> int:
-    """Number of an incarnation. `ends`: counts at the end of each incarnation, never decreasing."""
-    return bisect_right(ends, number) + 1
+def former_life(topic: str, number: int) -> str:
+    """Name of a deleted topic's incarnation; `number` from 1. No real topic can have it."""
+    return f"{topic}#{number}"
+
+
+def plain_topic(topic: str) -> str:
+    """Name of the topic while it existed."""
+    return topic.partition("#")[0]
+
+
+def _numbered(topic: str, life: int) -> str:
+    return topic if life == 1 else former_life(topic, life)

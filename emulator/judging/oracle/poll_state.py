@@ -28,15 +28,21 @@ def checkpointed_high_watermarks(files: MemoryFiles) -> Offsets:
 
 
 class Seen:
-    """A partition at the last inspection. `batches`, `reached`: records of its log's contents."""
+    """A partition at the last inspection.
+
+    `key`: the partition of its topic's incarnation. `batches`, `reached`: records of its log's contents.
+    """
 
     __slots__ = (
-        "batches", "epoch", "first", "high_watermark", "isr", "leader", "leads", "log", "log_end", "office",
+        "batches", "epoch", "first", "high_watermark", "isr", "key", "leader", "leads", "log", "log_end", "office",
         "partition", "pending", "reached", "settings", "zk_version",
     )  # fmt: skip
 
-    def __init__(self, partition: Partition, batches: set[Appended], reached: Reached) -> None:
+    def __init__(
+        self, partition: Partition, key: TopicPartition, batches: set[Appended], reached: Reached
+    ) -> None:
         self.partition = partition
+        self.key = key
         self.epoch = -1
         self.leader = -1
         self.log: Any = None

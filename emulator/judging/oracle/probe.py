@@ -1,7 +1,7 @@
 """The probe: inspects machines after each of their inputs and records facts.
 
-A topic with the name of a deleted one is another topic (semantics 4.5). When a topic vanishes from ZooKeeper, its facts
-get a name of their own, `t#1`.
+A topic with the name of a deleted one is another topic (semantics 4.5): facts have the name of its incarnation
+(`partition_incarnations`).
 
 The probe reads the memory of machines and sends them nothing. A node leads a partition, or controls the cluster, from
 the time at which its own memory says so, until the memory says otherwise or the process is gone.
@@ -11,13 +11,12 @@ An inspection without changes must cost next to nothing: ten comparisons per par
 
 from typing import Any
 
-import msgspec
-
 from emulator.judging.oracle.checkpoint_state import Kept
 from emulator.judging.oracle.committed_records import Committed
 from emulator.judging.oracle.controller_terms import end
 from emulator.judging.oracle.leader_view import Beliefs
-from emulator.judging.oracle.log_extent import Appended, Reached, Written, former_life, held
+from emulator.judging.oracle.log_extent import Appended, Reached, Written, held
+from emulator.judging.oracle.partition_incarnations import Incarnations
 from emulator.judging.oracle.poll_state import Seen, Watch
 from emulator.judging.oracle.truth import Belief, IsrChange, Office, StepBack
 from emulator.machines.broker.partition import Partition
@@ -40,23 +39,18 @@ class Probe:
 
     `operations`: those of all clients, a list that grows as they begin.
 
-    - `removed`: {topic: for each of its ended incarnations the count of operations that had begun by then}
-    - `ended_by`: {topic: the same, of operations that had ended}
-    - `read_by`: {topic: for each ended incarnation {operation: count of batches that it had read}}
-    - `going`: topics whose deletion has begun and not ended
+    `going`: topics whose deletion has begun and not ended.
     """
 
     def __init__(self, operations: KeptOperations | None = None) -> None:
         self._operations = KeptOperations() if operations is None else operations
-        self.removed: dict[str, list[int]] = {}
-        self.ended_by: dict[str, list[int]] = {}
-        self.read_by: dict[str, list[dict[str, int]]] = {}
+        self.incarnations = Incarnations()
         self.going: set[str] = set()
         self.leaders: list[Office] = []
         self.controllers: list[Office] = []
         self.watermarks_back: list[StepBack] = []
         self.epochs_back: list[StepBack] = []
-        self.committed = Committed()
+        self.committed = Committed(self.incarnations)
         self.written = Written()
         self.kept = Kept()
         self.beliefs = Beliefs()
@@ -89,7 +83,9 @@ class Probe:
             # Logs that exist before the controller names any partition are those of an earlier incarnation.
             logs = {} if watch.partitions else watch.logs
             watch.found = {topic_partition: log.log_end for topic_partition, log in logs.items()}
-            self.kept.loaded(watch.name, node.incarnation, logs, watch.checkpointed)
+            ends = {self._key(topic_partition): log for topic_partition, log in logs.items()}
+            known = {self._key(topic_partition): offset for topic_partition, offset in watch.checkpointed.items()}
+            self.kept.loaded(watch.name, node.incarnation, ends, known)
         if watch.loading:
             self._loaded(watch)
         seen = watch.seen
@@ -112,7 +108,7 @@ class Probe:
             ):
                 self._partition_changed(watch, topic_partition, partition, round(now_ms, PLACES))
             elif log is not None and (log.high_watermark != last.high_watermark or log.log_end != last.log_end):
-                self._log_changed(watch, topic_partition, last, log, round(now_ms, PLACES))
+                self._log_changed(watch, last, log, round(now_ms, PLACES))
         if watch.cuts != node.cuts:
             self._cut(watch)
         controller, office = watch.controller, watch.control
@@ -123,124 +119,92 @@ class Probe:
     def _committed(self, server: SessionServer, at_ms: float) -> None:
         """Take over commits from the server that is furthest ahead."""
         for topic in self.committed.catch_up(server, at_ms):
-            self._removed(topic)
+            self.going.discard(self.incarnations.name(topic))
+            self.incarnations.ended(topic, len(self._operations))
 
     def _loaded(self, watch: Watch) -> None:
         """Record the logs that a broker has found on its disks, before it changes them."""
         for topic_partition, log in watch.loading.items():
-            self.beliefs.found(watch.name, topic_partition, log.log_end)
+            self.beliefs.found(watch.name, self._key(topic_partition), log.log_end)
         watch.loading = {}
 
-    # --- topics that come and go ---
-
-    def _removed(self, topic: str) -> None:
-        """Give the facts about a deleted topic their own name."""
-        self.going.discard(topic)
-        lives = self.removed.setdefault(topic, [])
-        lives.append(len(self._operations))
-        self.ended_by.setdefault(topic, []).append(len(self._operations.ended))
-        name = former_life(topic, len(lives))
-        given = {one.identifier: len(one.reads) for one in self._operations if one.topic == topic and one.reads}
-        self.read_by.setdefault(topic, []).append(given)
-        self.committed.renamed(topic, name)
-        self.written.renamed(topic, name)
-        self.kept.renamed(topic, name)
-        self.beliefs.renamed(topic, name)
-        for watch in self._watches.values():
-            for topic_partition, seen in watch.seen.items():
-                if topic_partition[0] == topic:
-                    seen.batches, seen.reached = self._noted(watch, topic_partition)
-
-        def of(topic_partition: TopicPartition | None) -> bool:
-            return topic_partition is not None and topic_partition[0] == topic
-
-        for office in self.leaders:
-            if of(office.topic_partition):
-                office.topic_partition = (name, office.topic_partition[1] if office.topic_partition else -1)
-        for steps in (self.watermarks_back, self.epochs_back):
-            steps[:] = [
-                msgspec.structs.replace(back, topic_partition=(name, back.topic_partition[1]))
-                if of(back.topic_partition)
-                else back
-                for back in steps
-            ]
-        for epochs in [key for key in self._highest_epoch if of(key[1])]:
-            self._highest_epoch[epochs[0], (name, epochs[1][1])] = self._highest_epoch.pop(epochs)
-        for watermarks in [key for key in self._highest_watermark if of(key[1])]:
-            del self._highest_watermark[watermarks]
+    def _key(self, topic_partition: TopicPartition, topic_id: str = "") -> TopicPartition:
+        """The partition, of the topic's incarnation with this id, or of the present one."""
+        return self.incarnations.name(topic_partition[0], topic_id), topic_partition[1]
 
     # --- what changed ---
 
     def _life_ended(self, watch: Watch, at_ms: float) -> None:
         del self._watches[watch.name]
-        for topic_partition, seen in watch.seen.items():
+        for seen in watch.seen.values():
             end(seen.office, at_ms)
             if seen.log is not None:
-                self.beliefs.ended(watch.name, topic_partition, seen.log_end)
+                self.beliefs.ended(watch.name, seen.key, seen.log_end)
         end(watch.control, at_ms)
 
     def _partitions_changed(self, watch: Watch, at_ms: float) -> None:
         """End the terms of partitions that are gone; `look` itself finds new ones."""
         for topic_partition in [seen for seen in watch.seen if seen not in watch.partitions]:
-            end(watch.seen.pop(topic_partition).office, at_ms)
+            gone = watch.seen.pop(topic_partition)
+            end(gone.office, at_ms)
             machine = watch.machine
             if isinstance(machine, BrokerNode) and topic_partition not in machine.broker.metadata.partitions:
-                self.going.add(topic_partition[0])  # the broker's metadata says that the topic is deleted
+                self.going.add(gone.key[0])  # the broker's metadata says that the topic is deleted
 
     def _partition_changed(
         self, watch: Watch, topic_partition: TopicPartition, partition: Partition, at_ms: float
     ) -> None:
         seen = watch.seen.get(topic_partition)
-        if seen is None or seen.partition is not partition:
+        key = self._key(topic_partition, partition.topic_id)
+        if seen is None or seen.partition is not partition or seen.key != key:
             if seen is not None:
                 end(seen.office, at_ms)
-            seen = watch.seen[topic_partition] = Seen(partition, *self._noted(watch, topic_partition))
+            seen = watch.seen[topic_partition] = Seen(partition, key, *self._noted(watch, key))
         if partition.leader_epoch != seen.epoch:
             seen.epoch = partition.leader_epoch
-            self._epoch(watch.name, topic_partition, seen.epoch, at_ms)
+            self._epoch(watch.name, key, seen.epoch, at_ms)
         log = partition.log
         goes_on = partition.leads and seen.office is not None and seen.office.epoch == seen.epoch
         if goes_on and partition.zk_version != seen.zk_version:
             change = (watch.name, watch.node.incarnation, seen.epoch, partition.zk_version)
-            self.kept.isr_changes.append(IsrChange(topic_partition, *change))
+            self.kept.isr_changes.append(IsrChange(key, *change))
         seen.zk_version = partition.zk_version
         high_watermark = seen.high_watermark
         if log is not None and log is not seen.log:
-            self.beliefs.found(watch.name, topic_partition, log.log_end)
-            self.written.found(topic_partition, log, self._lives(topic_partition[0]))
+            self.beliefs.found(watch.name, key, log.log_end)
+            self.written.found(key, log)
             seen.log_end = log.log_end
-            self._log_found(watch, partition, log)
+            self._log_found(watch, topic_partition, seen, log)
         seen.leader, seen.log, seen.leads = partition.leader, log, partition.leads
         if seen.office is not None and not (seen.leads and seen.office.epoch == seen.epoch):
             end(seen.office, at_ms)
             seen.office = None
         if log is not None:
-            self._log_changed(watch, topic_partition, seen, log, at_ms)
-        self._believes(watch, topic_partition, seen, partition, high_watermark)
+            self._log_changed(watch, seen, log, at_ms)
+        self._believes(watch, seen, partition, high_watermark)
         if seen.leads and seen.office is None:
-            seen.office = Office(topic_partition, watch.name, seen.epoch, at_ms)
-            if log is not None and self.committed.elected_uncleanly(topic_partition, seen.epoch):
+            seen.office = Office(key, watch.name, seen.epoch, at_ms)
+            if log is not None and self.committed.elected_uncleanly(key, seen.epoch):
                 seen.office.found = held(log, watch.node.files)
             self.leaders.append(seen.office)
-            self._watermark(watch.name, topic_partition, seen.epoch, seen.high_watermark, at_ms)
+            self._watermark(watch.name, key, seen.epoch, seen.high_watermark, at_ms)
 
-    def _believes(
-        self, watch: Watch, topic_partition: TopicPartition, seen: Seen, partition: Partition, high_watermark: int
-    ) -> None:
+    def _believes(self, watch: Watch, seen: Seen, partition: Partition, high_watermark: int) -> None:
         """Record a leader's view of its ISR. `high_watermark`: at the last inspection."""
         seen.isr, seen.pending, seen.settings = partition.isr, partition.pending, partition.settings
         in_sync = len(partition.maximal_isr) if seen.leads else -1
         least, ended = partition.settings.min_insync_replicas, len(self._operations.ended)
-        self.beliefs.note(Belief(topic_partition, watch.name, in_sync, least, max(0, high_watermark), ended))
+        self.beliefs.note(Belief(seen.key, watch.name, in_sync, least, max(0, high_watermark), ended))
 
-    def _log_changed(self, watch: Watch, topic_partition: TopicPartition, seen: Seen, log: Log, at_ms: float) -> None:
+    def _log_changed(self, watch: Watch, seen: Seen, log: Log, at_ms: float) -> None:
         """Record a new log end or high watermark."""
         log_end, high_watermark, first = log.log_end, log.high_watermark, log.segments[0]
         if log_end < seen.log_end:
             wiped = first is not seen.first
-            self.kept.cut(watch.name, watch.node.incarnation, seen.partition, log, seen.log_end, wiped=wiped)
+            of = (watch.name, watch.node.incarnation, seen.key, seen.partition)
+            self.kept.cut(*of, log, seen.log_end, wiped=wiped)
         seen.first = first
-        self.kept.reached(watch.name, topic_partition, high_watermark)
+        self.kept.reached(watch.name, seen.key, high_watermark)
         if log_end > seen.log_end:
             self.written.appended(seen.batches, log, seen.log_end, watch.node.files)
             if seen.office is not None:
@@ -250,16 +214,15 @@ class Probe:
         reached.log_end = max(reached.log_end, log_end)
         reached.high_watermark = max(reached.high_watermark, high_watermark)
         if seen.office is not None:
-            self._watermark(watch.name, topic_partition, seen.epoch, high_watermark, at_ms)
+            self._watermark(watch.name, seen.key, seen.epoch, high_watermark, at_ms)
 
-    def _log_found(self, watch: Watch, partition: Partition, log: Log) -> None:
+    def _log_found(self, watch: Watch, topic_partition: TopicPartition, seen: Seen, log: Log) -> None:
         """Record a partition's log: found by this incarnation and perhaps cut already, or new."""
-        topic_partition = (partition.topic, partition.partition)
         found = (watch.found or {}).pop(topic_partition, None)
         if found is None:
-            self.kept.made_anew(watch.name, topic_partition)
+            self.kept.made_anew(watch.name, seen.key)
         elif log.log_end < found:
-            self.kept.cut(watch.name, watch.node.incarnation, partition, log, found)
+            self.kept.cut(watch.name, watch.node.incarnation, seen.key, seen.partition, log, found)
 
     def _cut(self, watch: Watch) -> None:
         """Read all logs anew after a file became shorter.
@@ -267,19 +230,12 @@ class Probe:
         Records below a log's former end may be new, even if the end is not lower.
         """
         watch.cuts = watch.node.cuts
-        for topic_partition, seen in watch.seen.items():
+        for seen in watch.seen.values():
             if seen.log is not None:
-                self.written.found(topic_partition, seen.log, self._lives(topic_partition[0]))
+                self.written.found(seen.key, seen.log)
 
-    def _lives(self, topic: str) -> int:
-        """Count of the topic's ended incarnations."""
-        return len(self.removed.get(topic, ()))
-
-    def _noted(self, watch: Watch, topic_partition: TopicPartition) -> tuple[set[Appended], Reached]:
-        written = self.written
-        return written.batches_of(topic_partition), written.reached_by(
-            watch.name, watch.node.incarnation, topic_partition
-        )
+    def _noted(self, watch: Watch, key: TopicPartition) -> tuple[set[Appended], Reached]:
+        return self.written.batches_of(key), self.written.reached_by(watch.name, watch.node.incarnation, key)
 
     def _epoch(self, node: str, topic_partition: TopicPartition, epoch: int, at_ms: float) -> None:
         if epoch < 0:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from emulator.judging.oracle.batch_index import BatchIndex, Span
 from emulator.judging.oracle.final_logs import FinalLogs
-from emulator.judging.oracle.log_extent import plain_topic
 from emulator.judging.oracle.oracle_check import batches_read, oracle_check
+from emulator.judging.oracle.partition_incarnations import plain_topic
 from emulator.judging.oracle.truth import Given, Truth, Violation
 from emulator.machines.client.client_state import Read
 from protocol.ids import TopicPartition

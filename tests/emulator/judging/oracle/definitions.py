@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from math import inf
 
 from emulator.judging.oracle.liveness import isr_bound_ms, lasting
-from emulator.judging.oracle.log_extent import plain_topic
+from emulator.judging.oracle.partition_incarnations import plain_topic
 from emulator.judging.oracle.truth import Belief, Office, OfGroup, State, Truth, Write
 from emulator.machines.client.client_state import Read
 from emulator.topology import identifier_named

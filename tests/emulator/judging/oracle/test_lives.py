@@ -1,70 +1,51 @@
-"""Incarnations of a topic that clients wrote and read, if they learn late of a new one."""
+"""Incarnations of a topic, told apart by their ids."""
 
 import pytest
 
-from emulator.judging.oracle.partition_incarnations import LivesOfTopics
-from emulator.judging.oracle.probe import Probe
-from emulator.machines.client.client_operations import Operation
-from emulator.machines.client.client_state import Read
-from tests.emulator.judging.oracle.truths import digest
+from emulator.judging.oracle.partition_incarnations import Incarnations
+from emulator.judging.oracle.truth import Office, State, Truth
 
 
-def seen(*written: tuple[str, int, str]) -> Probe:
-    """Truth of a topic `t` that was removed when three operations had begun and one had ended.
-    `r` had been given one batch. `written`: values at offsets of lives.
-    """
-    probe = Probe()
-    probe.removed, probe.ended_by, probe.read_by = {"t": [3]}, {"t": [1]}, {"t": [{"r": 1}]}
-    for life, offset, value in written:
-        probe.written.batches_of((life, 0)).add((0, offset, offset, digest(value)))
-    return probe
+def removed_once() -> Incarnations:
+    """Topic `t` was removed when three operations had begun, and created again."""
+    lives = Incarnations()
+    lives.created("t", "a")
+    lives.ended("t", begun=3)
+    lives.created("t", "b")
+    return lives
 
 
-def produced(value: str, offset: int) -> Operation:
-    operation = Operation("c", "produce", "t", 0, -1, value)
-    operation.digest, operation.offset = digest(value), offset
-    return operation
+@pytest.mark.parametrize(("topic_id", "life"), [("a", "t#1"), ("b", "t"), ("", "t"), ("unknown", "t")])
+def test_a_fact_is_of_the_life_with_its_id(topic_id: str, life: str) -> None:
+    lives = removed_once()
+    assert lives.shown(lives.name("t", topic_id)) == life
 
 
-@pytest.mark.parametrize(
-    ("number", "ended", "offset", "life"),
-    [
-        (2, 1, 0, "t"),
-        (2, None, -1, "t"),
-        (2, 0, 0, "t#1"),
-        (2, 1, 5, "t#1"),
-        (3, 2, 5, "t"),
-    ],
-    ids=["waited for the next", "never ended", "ended before", "acknowledged elsewhere", "begun after"],
-)
-def test_a_write_is_of_the_life_whose_log_has_it(number: int, ended: int | None, offset: int, life: str) -> None:
-    assert LivesOfTopics(seen(("t", 0, "x"))).of_operation(produced("x", offset), number, ended) == life
+def test_a_fact_keeps_its_name_after_later_removals() -> None:
+    lives = removed_once()
+    names = [lives.name("t", "a"), lives.name("t", "b")]
+    lives.ended("t", begun=5)
+    assert [lives.name("t", "a"), lives.name("t", "b")] == names
+    assert [lives.shown(name) for name in (*names, lives.name("t"))] == ["t#1", "t#2", "t"]
 
 
-def test_what_is_no_write_is_of_the_life_in_which_it_was_begun() -> None:
-    commit = Operation("c", "commit", "t", 0, 0, "g")
-    assert LivesOfTopics(seen(("t", 0, "x"))).of_operation(commit, 2, 1) == "t#1"
+@pytest.mark.parametrize(("begun", "life"), [(0, "t#1"), (2, "t#1"), (3, "t"), (9, "t")])
+def test_without_an_id_the_time_of_its_beginning_decides(begun: int, life: str) -> None:
+    lives = removed_once()
+    assert lives.shown(lives.name_at("t", begun)) == life
 
 
-@pytest.mark.parametrize(
-    ("written", "life"),
-    [
-        ([("t#1", 1, "b")], "t#1"),
-        ([("t#1", 1, "b"), ("t", 1, "b")], "t"),
-        ([], "t"),
-        ([("t#1", 2, "b")], "t"),
-    ],
-    ids=["late", "in both", "in none", "elsewhere"],
-)
-def test_what_is_given_late_is_of_the_life_that_had_it(written: list[tuple[str, int, str]], life: str) -> None:
-    reader = Operation("r", "fetch", "t", 0, 0, "")
-    reader.reads = [Read(at, at, 0, digest(value), 3, 0) for at, value in enumerate("ab")]
-    assert list(LivesOfTopics(seen(*written)).of_reads(reader)) == ["t#1", life]
-
-
-def test_a_log_that_outlived_its_topic_gives_what_it_had() -> None:
-    probe = seen(("t#1", 1, "b"))
-    probe.written.carried["t", 0] = {(0, 1, 1, digest("b"))}
-    reader = Operation("r", "fetch", "t", 0, 0, "")
-    reader.reads = [Read(at, at, 0, digest(value), 3, 0) for at, value in enumerate("ab")]
-    assert list(LivesOfTopics(probe).of_reads(reader)) == ["t#1", "t"]
+def test_all_facts_are_shown_by_their_names_and_the_removed_topic_is_gone() -> None:
+    lives = removed_once()
+    of = [(lives.name("t", topic_id), 0) for topic_id in ("a", "b")]
+    truth = Truth(
+        leaders=[Office(one, "broker-0", 0, 1.0) for one in of],
+        states=[State(one, 7, 0, 0, (0,), 1) for one in of],
+        appended={of[0]: {(0, 0, 0, 1)}, of[1]: {(0, 0, 0, 2)}},
+    )
+    lives.show(truth, going=["u"])
+    shown = [("t#1", 0), ("t", 0)]
+    assert [one.topic_partition for one in truth.leaders] == shown
+    assert [one.topic_partition for one in truth.states] == shown
+    assert truth.appended == {shown[0]: {(0, 0, 0, 1)}, shown[1]: {(0, 0, 0, 2)}}
+    assert truth.gone == {"t#1", "u"}

@@ -41,16 +41,3 @@ def test_looking_is_no_storage_operation_of_the_brokers() -> None:
     written = Written()
     written.appended(written.batches_of(PLACE), log, 0, files)
     assert len(written.batches[PLACE]) == MANY and not seen
-
-
-def test_what_a_former_life_left_is_not_of_this_one() -> None:
-    files = MemoryFiles()
-    log = filled(files)
-    written = Written()
-    written.appended(written.batches_of(PLACE), log, 0, files)
-    written.reached_by("broker-0", 1, PLACE).log_end = MANY
-    written.renamed("t", "t#1")
-    log.append_as_follower(batch("new", base_offset=MANY, epoch=1))
-    written.found(PLACE, log, 1)
-    assert {first for _, first, _, _ in written.batches[PLACE]} == {MANY}
-    assert [(one.topic_partition, one.log_end) for one in written.reached] == [(("t#1", 0), MANY)]
