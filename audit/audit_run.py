@@ -6,6 +6,7 @@ If a check fails, the query is run again for each check alone; the failing one i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -16,7 +17,7 @@ from audit.checks.check import Check
 from audit.concurrent_queries import side_by_side
 from audit.event_groups import COLUMNS
 from audit.event_lines import read_lines, run_keys
-from audit.input import RunDirectory
+from audit.input import RunDirectory, converted
 from audit.line_store import lines_in_files
 from audit.prepared import prepare
 from audit.questions import WIRE_COLUMNS, WIRE_LINES, How, questions, questions_apart
@@ -46,6 +47,7 @@ def judge(
     `scratch`: a directory for data that does not fit in memory. `evidence_max`: maximum of violations in the evidence
     of each check and run.
     """
+    runs = converted(runs, Path(scratch, "converted"))
     size_bytes = sum(run.size_bytes for run in runs)
     small = size_bytes <= SMALL_MAX_BYTES
     with tuned(spark, small, size_bytes):

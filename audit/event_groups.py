@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-_WHO = ("run", "node", "incarnation", "seq", "at_ms", "topic", "partition")
+_WHO = ("run", "node", "incarnation", "seq", "at_ms", "topic", "topic_id", "partition")
 _BATCH = ("base_offset", "last_offset", "leader_epoch", "digest")
 TABLES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "appends": ("batch_appended", (*_WHO, *_BATCH, "as_leader")),

@@ -24,6 +24,8 @@ import msgspec
 from emulator.exit_codes import UNUSABLE
 from emulator.regular_files import NotRegular, open_regular, refuse_foreign_link
 from emulator.run_layout import SCENARIO_FILE, SETTINGS_FILE, WIRE_SUFFIX, event_paths, is_foreign, only_writer
+from emulator.runs.former_format import FORMER_FORMAT, REMOVED, with_topic_ids
+from protocol.events import EVENT_FORMAT
 from protocol.events.event_parsing import LINE_BYTES_MAX
 from protocol.undecodable import UNDECODABLE
 
@@ -38,6 +40,7 @@ WRITTEN = ("verdict.json", "report.html", "quarantine.jsonl")
 
 class _Line(msgspec.Struct):
     run: str = ""
+    format: int = EVENT_FORMAT
 
 
 _first_line = msgspec.json.Decoder(_Line)
@@ -61,7 +64,7 @@ class EventFile(msgspec.Struct, frozen=True):
     """An event file.
 
     `torn`: the text of its last line if that is cut off, else None. `too_long`: count of lines above LINE_BYTES_MAX,
-    which are not read. `run`: the run's name in its first line, "" without one.
+    which are not read. `run`: the run's name in its first line, "" without one; `format`: the line's.
     """
 
     path: Path
@@ -69,6 +72,7 @@ class EventFile(msgspec.Struct, frozen=True):
     torn: bytes | None
     too_long: int = 0
     run: str = ""
+    format: int = EVENT_FORMAT
 
     @property
     def wire(self) -> bool:
@@ -167,6 +171,29 @@ def read_directory(path: Path) -> RunDirectory:
     return RunDirectory(path.resolve(), files)
 
 
+def converted(runs: Sequence[RunDirectory], scratch: Path) -> list[RunDirectory]:
+    """The runs, in the present format.
+
+    A run of the former format in which a topic was removed gets files in `scratch`.
+    """
+    return [_converted(run, scratch) for run in runs]
+
+
+def _converted(run: RunDirectory, scratch: Path) -> RunDirectory:
+    if not any(file.format == FORMER_FORMAT for file in run.files):
+        return run
+    texts = {file: file.path.read_bytes() for file in run.files if not file.wire}
+    if not any(REMOVED in text for text in texts.values()):
+        return run
+    replaced: dict[EventFile, EventFile] = {}
+    for file, text in zip(texts, with_topic_ids(texts.values()), strict=True):
+        path = scratch / file.path.relative_to(file.path.anchor)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text)
+        replaced[file] = msgspec.structs.replace(file, path=path, size_bytes=len(text))
+    return RunDirectory(run.path, tuple(replaced.get(file, file) for file in run.files))
+
+
 def require_writable(run: Path) -> None:
     """Refuse a run that takes no results. Raises AuditInputError."""
     if not os.access(run, os.W_OK | os.X_OK):
@@ -214,15 +241,16 @@ def _event_file(path: Path) -> EventFile:
     with open_regular(path) as file:
         size_bytes = os.fstat(file.fileno()).st_size
         torn, too_long = _torn_tail(file, size_bytes), _too_long(file, size_bytes)
-        return EventFile(path.resolve(), size_bytes, torn, too_long, _run_name(file))
+        first = _first(file)
+        return EventFile(path.resolve(), size_bytes, torn, too_long, first.run, first.format)
 
 
-def _run_name(file: BinaryIO) -> str:
+def _first(file: BinaryIO) -> _Line:
     line = os.pread(file.fileno(), FIRST_LINE_BYTES, 0).partition(b"\n")[0]
     try:
-        return _first_line.decode(line).run
+        return _first_line.decode(line)
     except UNDECODABLE:
-        return ""
+        return _Line()
 
 
 def _torn_tail(file: BinaryIO, size_bytes: int) -> bytes | None:

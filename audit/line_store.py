@@ -42,7 +42,7 @@ ROWS_A_GROUP: Final = 1 << 16
 THREADS_MAX: Final = 16
 BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 ARROW, SPARK = "arrow", "spark"
-LOW: Final = ("node", "topic", "event", "kind", "outcome", "client", "run")
+LOW: Final = ("node", "topic", "topic_id", "event", "kind", "outcome", "client", "run")
 """Columns of few values, which are dictionary-encoded."""
 
 

@@ -23,7 +23,7 @@ from audit.small_tables import are_few, number_of, placed
 from audit.states import STATES
 from audit.suspect_offsets import ODD_PLACES
 from audit.table_catalog import FLOORS, Facts, in_memory
-from audit.topic_incarnations import OF_LOGS, WRITTEN_IN, Lives, lives_in_files, lives_in_rows
+from audit.topic_incarnations import OF_LOGS, Lives, lives_in_files, lives_in_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -97,9 +97,8 @@ def _open(
         if table not in families:
             rows = rows.limit(0)  # Spark knows that when it plans
         of_a_log = _OF_A_LOG.get(table, "")
-        rows = _operations(facts, lines, rows, lives) if table == "operations" else _named(rows, lives, of_a_log)
-        if table == "reads":
-            rows = _written_in(facts, rows, lives.again, "base_offset", "r.topic") if lives.found else rows
+        rows = _operations(lines, rows, lives) if table == "operations" else _named(rows, lives, of_a_log)
+        if table in ("operations", "reads"):
             rows = rows.withColumn("gone", F.expr(lives.gone))
         keep(rows).createOrReplaceTempView(table)
     facts.sql(STATES).createOrReplaceTempView("states")
@@ -125,26 +124,21 @@ def _without_gone(logs: DataFrame, lives: Lives) -> DataFrame:
 
 
 def _named(rows: DataFrame, lives: Lives, of_logs: str = "") -> DataFrame:
-    """Rows with each topic's incarnation as name. `of_logs`: as `Lives.name` takes it."""
-    return rows.withColumn("topic", F.expr(lives.name(of_logs=of_logs))) if lives.found else rows
+    """Rows with each topic's incarnation as name, without its id.
+
+    `of_logs`: as `Lives.name` takes it.
+    """
+    named = rows.withColumn("topic", F.expr(lives.name(of_logs=of_logs))) if lives.found else rows
+    return named.drop("topic_id")
 
 
-def _operations(facts: Facts, lines: DataFrame, rows: DataFrame, lives: Lives) -> DataFrame:
-    """Operations with their topic's incarnation, by begin or by the record's log; `gone`."""
+def _operations(lines: DataFrame, rows: DataFrame, lives: Lives) -> DataFrame:
+    """Operations with their topic's incarnation, by its id or else by their beginning."""
     if not lives.found:
-        return rows.withColumn("gone", F.lit(False))
+        return rows.drop("topic_id")
     invoked = _of_family(lines, "invocations").select("run", "operation", F.col("at_ms").alias("begun_ms"))
     rows = rows.join(invoked, ["run", "operation"], "left")
-    began = F.expr(lives.name("coalesce(begun_ms, at_ms)"))
-    rows = rows.withColumns({"begun_as": began, "topic": F.expr(lives.name())}).drop("begun_ms")
-    rows = _written_in(facts, rows, "r.begun_as != r.topic", "offset", "r.begun_as").drop("begun_as")
-    return rows.withColumn("gone", F.expr(lives.gone))
-
-
-def _written_in(facts: Facts, rows: DataFrame, doubtful: str, offset: str, otherwise: str) -> DataFrame:
-    """`rows` through WRITTEN_IN."""
-    rows.createOrReplaceTempView("rows_of_lives")
-    return facts.sql(WRITTEN_IN.format(rows="rows_of_lives", doubtful=doubtful, offset=offset, otherwise=otherwise))
+    return rows.withColumn("topic", F.expr(lives.name("coalesce(begun_ms, at_ms)"))).drop("begun_ms", "topic_id")
 
 
 def _of_family(lines: DataFrame, family: str) -> DataFrame:

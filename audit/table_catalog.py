@@ -87,13 +87,10 @@ A stage reads the stages before it, the second beside the first. The logs come b
 
 OF_EVENTS: tuple[tuple[str, ...], ...] = (
     ("lines",),
-    ("rest", *(name for name in TABLES if name not in ("operations", "reads"))),
-    ("logs", "operations", "reads"),
+    ("rest", *TABLES),
+    ("logs",),
 )
-"""Tables of events that are kept of small runs, in stages likewise, before FLOORS.
-
-Which incarnation of a topic has a record is looked up in `appends`, where a topic has several.
-"""
+"""Tables of events that are kept of small runs, in stages likewise, before FLOORS."""
 
 
 class Facts(NamedTuple):

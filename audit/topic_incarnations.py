@@ -2,12 +2,10 @@
 
 An incarnation ends when the controller, after the deletion of all replicas, removes the topic from ZooKeeper
 (`topic_removed`). In the tables that checks read, the last incarnation has the topic's name; those before are `t#1`,
-`t#2` and so on (no real topic can have such a name). An event belongs to the incarnation in which it happened, an
-operation to the one in which it began. Clients learn of deletions late, which makes two exceptions (WRITTEN_IN). A
-write that waited until the topic existed again belongs to the last incarnation, up to its end, whose log took its
-record. A batch that was read belongs to the last one, up to then, that had it. Records of an ended incarnation are gone
-on request: `gone` names such an incarnation, and one of which a log has been deleted already (`log_deleted`,
-topic-deleted).
+`t#2` and so on (no real topic can have such a name). An event belongs to the incarnation with its `topic_id`. Without
+an id, as of an operation without a response, it belongs to the one in which it happened, an operation to the one in
+which it began. Records of an ended incarnation are gone on request: `gone` names such an incarnation, and one of which
+a log has been deleted already (`log_deleted`, topic-deleted).
 
 A log outlives its topic on a broker that was down and received no order. A topic of the same name that is assigned to
 the broker reuses that log (topic-recreated-over-stray). Events of such a stray log (`of_logs`) belong to the
@@ -54,32 +52,6 @@ TURN_MARKS = tuple(f'"{name}"'.encode() for name in _TURNS)
 _EVENTS_OF_LOGS = (BatchAppended, LeaderEpochBegan, LogCreated, LogLoaded, LogDeleted, LogTruncated, LogStartMoved)
 OF_LOGS = f"event IN ({', '.join(repr(event.NAME) for event in _EVENTS_OF_LOGS)})"
 """SQL: whether a row's event is of its node's log."""
-_NUMBER = "IF(instr({0}, '#') = 0, 2147483647, CAST(substring_index({0}, '#', -1) AS INT))"
-"""SQL: number of an incarnation; the last has none."""
-WRITTEN_IN = f"""
-WITH late AS (
-  SELECT DISTINCT run, topic, partition, digest, {{offset}} AS place FROM {{rows}} AS r WHERE {{doubtful}}
-),
-placed AS (
-  SELECT late.*, max_by(a.topic, {_NUMBER.format("a.topic")}) AS life
-  FROM late JOIN appends AS a
-    ON a.run = late.run AND a.partition = late.partition AND a.digest = late.digest
-    AND substring_index(a.topic, '#', 1) = substring_index(late.topic, '#', 1)
-    AND {_NUMBER.format("a.topic")} <= {_NUMBER.format("late.topic")}
-    AND (late.place < 0 OR late.place BETWEEN a.base_offset AND a.last_offset)
-  GROUP BY ALL
-)
-SELECT r.* EXCEPT (topic), CASE WHEN placed.run IS NOT NULL THEN life WHEN {{doubtful}} THEN {{otherwise}}
-  ELSE r.topic END AS topic
-FROM {{rows}} AS r LEFT JOIN placed
-  ON r.run = placed.run AND r.topic = placed.topic AND r.partition = placed.partition AND r.digest = placed.digest
-  AND r.{{offset}} = placed.place
-"""
-"""SQL: `rows`, each with the topic's incarnation at its time, except `doubtful` ones.
-
-Those get the last incarnation up to then that had the batch with their digest at their `offset` (-1: anywhere), or
-`otherwise`.
-"""
 TURNS_MAX = 100_000
 """Maximum of events of logs that are read; with more, strays are not distinguished."""
 
@@ -91,6 +63,7 @@ class Ended(msgspec.Struct, frozen=True):
     topic: str
     at_ms: float
     only_begun: bool
+    topic_id: str = ""
 
 
 class Turn(NamedTuple):
@@ -111,6 +84,7 @@ class _Line(msgspec.Struct):
     node: str = ""
     partition: int = -1
     reason: str = ""
+    topic_id: str = ""
 
 
 _decode = msgspec.json.Decoder(_Line).decode
@@ -121,12 +95,14 @@ class Lives:
 
     def __init__(self, ended: Iterable[Ended] = (), turns: Iterable[Turn] = ()) -> None:
         self._removed: dict[tuple[str, str], list[float]] = {}
+        self._ids: dict[tuple[str, str], list[str]] = {}
         begun: dict[tuple[str, str], float] = {}
         for one in sorted(ended, key=lambda one: one.at_ms)[:LIVES_MAX]:
             if one.only_begun:
                 begun[one.run, one.topic] = one.at_ms
             else:
                 self._removed.setdefault((one.run, one.topic), []).append(one.at_ms)
+                self._ids.setdefault((one.run, one.topic), []).append(one.topic_id)
         self._going = {key for key, at_ms in begun.items() if at_ms > max(self._removed.get(key, (-1.0,)))}
         self._strays = self._strays_of(sorted(turns)) if self._removed else {}
 
@@ -152,40 +128,32 @@ class Lives:
         return bool(self._removed or self._going)
 
     def name(self, at_ms: str = "at_ms", of_logs: str = "") -> str:
-        """SQL: name of a row's topic incarnation at `at_ms`, a column.
+        """SQL: name of a row's topic incarnation, by `topic_id` or, without one, at `at_ms`.
 
         `of_logs`: whether the row is of a log, OF_LOGS for rows of several events; "": none is.
         """
         cases = []
         for (run, topic), times in self._removed.items():
             that = f"run = {_text(run)} AND topic = {_text(topic)}"
-            for number, time in enumerate(times, 1):
+            for number, (time, topic_id) in enumerate(zip(times, self._ids[run, topic], strict=True), 1):
+                its = f"IF(coalesce(topic_id, '') = '', {at_ms} <= {time!r}D, topic_id = {_text(topic_id)})"
                 strays = sorted(self._strays.get((run, topic, time), ())) if of_logs else []
                 listed = ", ".join(f"struct({_text(node)}, {partition}L)" for node, partition in strays)
                 but = f" AND NOT ({of_logs} AND struct(node, partition) IN ({listed}))" if strays else ""
-                cases.append(f"WHEN {that} AND {at_ms} <= {time!r}D{but} THEN {_text(f'{topic}#{number}')}")
+                cases.append(f"WHEN {that} AND {its}{but} THEN {_text(f'{topic}#{number}')}")
         return f"CASE {' '.join(cases)} ELSE topic END" if cases else "topic"
-
-    @property
-    def again(self) -> str:
-        """SQL: whether a row's topic, by this name, has had an incarnation before."""
-        return self._is_one_of("struct(r.run, r.topic)", 2, self._removed)
 
     @property
     def gone(self) -> str:
         """SQL: whether a row's topic, by this name, is deleted or being deleted."""
-        return self._is_one_of("struct(run, topic)", 1, self._going)
-
-    def _is_one_of(self, row: str, first: int, last: Iterable[tuple[str, str]]) -> str:
-        """SQL: whether `row` is of an ended incarnation, from the `first` on, or one of `last`."""
         names = [
             (run, f"{topic}#{number}")
             for (run, topic), times in self._removed.items()
-            for number in range(first, len(times) + 1)
+            for number in range(1, len(times) + 1)
         ]
-        names += sorted(last)
+        names += sorted(self._going)
         listed = ", ".join(f"struct({_text(run)}, {_text(name)})" for run, name in names)
-        return f"coalesce({row} IN ({listed}), false)" if names else "false"
+        return f"coalesce(struct(run, topic) IN ({listed}), false)" if names else "false"
 
 
 def lives_of(spark: SparkSession, runs: Sequence[RunDirectory], events: DataFrame) -> Lives:
@@ -205,12 +173,14 @@ def lives_in_rows(spark: SparkSession, rest: DataFrame) -> Lives:
     """The incarnations, by queries of rare events: for big runs."""
     rest.createOrReplaceTempView("rest_for_lives")
     rows = spark.sql(
-        f"""SELECT run, topic, max(at_ms) AS at_ms, event FROM rest_for_lives
+        f"""SELECT run, topic, max(at_ms) AS at_ms, event, '' AS topic_id FROM rest_for_lives
         WHERE event = '{LogDeleted.NAME}' AND reason = 'topic-deleted' GROUP BY run, topic, event
-        UNION ALL SELECT run, topic, at_ms, event FROM rest_for_lives WHERE event = '{TopicRemoved.NAME}'
+        UNION ALL SELECT run, topic, at_ms, event, topic_id FROM rest_for_lives WHERE event = '{TopicRemoved.NAME}'
         LIMIT {2 * LIVES_MAX}"""
     ).collect()
-    ended = [Ended(row.run, row.topic, row.at_ms, row.event == LogDeleted.NAME) for row in rows]
+    ended = [
+        Ended(row.run, row.topic, row.at_ms, row.event == LogDeleted.NAME, row.topic_id or "") for row in rows
+    ]
     turns = f"""SELECT at_ms, run, topic, node, partition, event FROM rest_for_lives
         WHERE event IN ({", ".join(map(_text, _TURNS))}) AND partition IS NOT NULL LIMIT {TURNS_MAX}"""
     return _lives(ended, lambda: (Turn(*row) for row in spark.sql(turns).collect()))
@@ -224,7 +194,7 @@ def _lives(ended: Sequence[Ended], turns: Callable[[], Iterable[Turn]]) -> Lives
 def _ended(run: RunDirectory, key: str) -> Iterator[Ended]:
     for line in _lines(run, MARKS):
         if line.event == TopicRemoved.NAME:
-            yield Ended(key, line.topic, line.at_ms, only_begun=False)
+            yield Ended(key, line.topic, line.at_ms, only_begun=False, topic_id=line.topic_id)
         elif line.event == LogDeleted.NAME and line.reason == "topic-deleted":
             yield Ended(key, line.topic, line.at_ms, only_begun=True)
 

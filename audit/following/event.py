@@ -30,6 +30,7 @@ class Event(NamedTuple):
     seq: int
     event: str
     topic: str | None = None
+    topic_id: str | None = None
     partition: int | None = None
     base_offset: int | None = None
     last_offset: int | None = None

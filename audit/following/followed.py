@@ -62,7 +62,8 @@ class Followed:
         self._lives: dict[str, _Life] = {}
         self._read_to_ms = 0.0
         self._forgotten_ms = 0.0
-        self._removed: dict[str, list[float]] = {}
+        self._removed: dict[str, dict[str, float]] = {}
+        """{topic: {id of an ended incarnation: when it was removed}}"""
         self._going: set[str] = set()
         self._windows: set[tuple[str, str, int]] = set()
 
@@ -138,7 +139,7 @@ class Followed:
             case "topic_removed":
                 self._topic_removed(event)
             case _ if event.topic is not None and event.partition is not None:
-                if not self._is_of_a_life_before(event.topic, event.at_ms):
+                if not self._is_of_a_life_before(event, event.at_ms):
                     yield from self._of_partition(event, (event.topic, event.partition))
 
     def _of_partition(self, event: Event, place: tuple[str, int]) -> Iterator[Line]:
@@ -195,7 +196,7 @@ class Followed:
         begun = self._answers.ended(event)
         if event.outcome != "ok" or event.topic is None or event.partition is None or event.partition < 0:
             return
-        if self._is_of_a_life_before(event.topic, begun.at_ms if begun is not None else event.at_ms):
+        if self._is_of_a_life_before(event, begun.at_ms if begun is not None else event.at_ms):
             return
         assert event.operation is not None and event.digest is not None
         offset = event.offset if event.offset is not None else -1
@@ -210,15 +211,16 @@ class Followed:
 
     def _topic_removed(self, event: Event) -> None:
         assert event.topic is not None
-        times = self._removed.setdefault(event.topic, [])
-        times.append(event.at_ms)
+        self._removed.setdefault(event.topic, {})[event.topic_id or str(event.at_ms)] = event.at_ms
         if len(self._removed) > TOPICS_REMOVED_MAX:
             del self._removed[next(iter(self._removed))]
         self._going.discard(event.topic)
         self._logs.removed(event.topic)
 
-    def _is_of_a_life_before(self, topic: str, at_ms: float) -> bool:
-        return at_ms <= max(self._removed.get(topic, (float("-inf"),)))
+    def _is_of_a_life_before(self, event: Event, at_ms: float) -> bool:
+        """Whether the event's topic was removed: by its id, or without one by the time `at_ms`."""
+        removed = self._removed.get(event.topic or "", {})
+        return event.topic_id in removed if event.topic_id else at_ms <= max(removed.values(), default=float("-inf"))
 
     def _office(self, place: tuple[str, int]) -> tuple[str, str, int]:
         """Key of the partition's leadership, per topic incarnation (`audit.topic_incarnations`)."""

@@ -12,7 +12,6 @@ from audit.concurrent_queries import AT_ONCE_MAX, side_by_side
 from audit.event_groups import TABLES
 from audit.log_tables import LOGS
 from audit.table_catalog import FLOORS, OF_EVENTS
-from audit.topic_incarnations import WRITTEN_IN
 from tests.patience import PATIENCE_S
 
 
@@ -80,9 +79,8 @@ def test_an_interrupt_does_not_wait_for_the_others() -> None:
 
 def test_no_table_is_made_of_one_that_is_made_beside_it_or_later() -> None:
     """Or it would be of the run that was audited before, or Spark would wait for itself."""
-    of_lives = WRITTEN_IN.format(rows="rows_of_lives", doubtful="true", offset="offset", otherwise="topic")
     of_events = {name: "FROM lines" for floor in OF_EVENTS[1:] for name in floor}
-    of_events |= {"lines": "", "logs": LOGS, "operations": of_lives, "reads": of_lives}
+    of_events |= {"lines": "", "logs": LOGS}
     floors = [*({name: of_events[name] for name in floor} for floor in OF_EVENTS), *FLOORS]
     assert {*TABLES, "rest"} <= {*of_events}
     for number, floor in enumerate(floors):

@@ -46,7 +46,7 @@ class Trace:
 
     `files`: {(node, incarnation, wire?): lines}. `beside`: {name: text} of the other files in its directory, which is
     `path` when it has been written. `caches`: {(broker, partition): its leader epochs and where they begin}. `cause`:
-    of the events to come.
+    of the events to come. `has_ids`: whether events have topic ids, as all had but those of format 1.
     """
 
     def __init__(self, run: str = "trace", version: str = "2.6", settings: str = "") -> None:
@@ -64,6 +64,7 @@ class Trace:
         self.zxid = 0
         self.states: set[int] = set()
         self.caches: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+        self.has_ids = True
 
     def emit(self, node: str, event: e.Event, *, at_ms: float | None = None) -> Self:
         """One event of `node`, in its current incarnation."""
@@ -86,7 +87,8 @@ class Trace:
         (run / "events").mkdir(parents=True)
         for (node, incarnation, wire), lines in self.files.items():
             name = f"{node}.{incarnation}{'.wire' if wire else ''}.jsonl"
-            (run / "events" / name).write_bytes(b"".join(map(self._of_this_run, lines)))
+            text = b"".join(map(self._of_this_run, lines))
+            (run / "events" / name).write_bytes(text if self.has_ids else text.replace(b'"format":2', b'"format":1'))
         for name, text in self.beside.items():
             (run / name).write_bytes(text)
         self.path = run
@@ -291,6 +293,7 @@ class Trace:
         for partition in self.states:
             self.znode(partition, "deleted")
         self.states.clear()
+        self.has_ids = False
         return self.emit(f"broker-{by}", e.TopicRemoved(TOPIC, 1))
 
     def watermark(self, broker: int, to: int, *, previous: int, epoch: int, leading: bool = True) -> Self:
