@@ -89,7 +89,7 @@ BROKEN: dict[str, bytes] = {
     "foreign text": b"hello\nworld\n",
     "random bytes": bytes(range(1, 256)) * 40 + b"\n",
     "very long": b'{"x":"' + b"x" * (LINE_BYTES_MAX + 1) + b'"}\n',
-    "another format": encoded(line_of("node_stopped", 5, format=2)),
+    "another format": encoded(line_of("node_stopped", 5, format=3)),
     "unknown event": encoded(line_of("node_stopped", 5, event="node_fell_over")),
 }  # fmt: skip
 """{what is wrong: lines behind those that are sound}"""
