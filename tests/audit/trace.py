@@ -25,7 +25,7 @@ import re
 import zlib
 from collections import defaultdict
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 import msgspec
 
@@ -39,6 +39,16 @@ _RUN = re.compile(rb'"run":"[^"]*"')
 def digest_of(value: str) -> int:
     """Stands for the CRC of a batch with this value."""
     return zlib.crc32(value.encode())
+
+
+class Happened(NamedTuple):
+    """An event of a trace."""
+
+    node: str
+    incarnation: int
+    cause: str
+    at_ms: float
+    event: e.Event
 
 
 class Trace:
@@ -55,6 +65,7 @@ class Trace:
         self.settings = settings
         self.at_ms = 0.0
         self.cause = "test"
+        self.events: list[Happened] = []
         self.files: dict[tuple[str, int, bool], list[bytes]] = defaultdict(list)
         self.beside: dict[str, bytes] = {}
         self.path = Path()
@@ -71,6 +82,7 @@ class Trace:
         self.at_ms = self.at_ms + 1 if at_ms is None else at_ms
         incarnation = self.incarnations.setdefault(node, 1)
         seq = self.seqs[node] = self.seqs.get(node, 0) + 1
+        self.events.append(Happened(node, incarnation, self.cause, self.at_ms, event))
         envelope = {
             "format": e.EVENT_FORMAT, "run": self.run, "node": node, "incarnation": incarnation, "seq": seq,
             "cause": self.cause, "mono_ms": self.at_ms, "wall_ms": 1.79e12 + self.at_ms, "at_ms": self.at_ms,
@@ -117,8 +129,41 @@ class Trace:
         self.start("client-0", "client").start("session-0", "session")
         return self.controller(f"broker-{brokers - 1}", epoch=1)
 
+    def input(self, cause: str) -> Self:
+        """Set the cause of the events to come."""
+        self.cause = cause
+        return self
+
+    def miss(self, node: str) -> Self:
+        """The node's next event is not recorded."""
+        self.seqs[node] += 1
+        return self
+
     def stop(self, node: str, code: int = 0, reason: str = "") -> Self:
         return self.emit(node, e.NodeStopped(code, reason))
+
+    def restart(self, node: str, roles: str = "broker,controller") -> Self:
+        """The injector starts a node that had ended."""
+        self.emit("injector", e.MachineFault("start", node, life=self.incarnations[node] + 1))
+        return self.start(node, roles)
+
+    def cut(self) -> Self:
+        """A cut of az-0 is in force at broker-0."""
+        self.emit("injector", e.FaultAsked("1", "cut az-0", False))
+        return self.emit("broker-0", e.FaultInForce("1", "cut az-0"))
+
+    def heal(self) -> Self:
+        return self.emit("broker-0", e.FaultHealed("1", "cut az-0", 0))
+
+    def hardware(self, node: str, what: str, operation_ms: float, clock_ahead_ms: float = 0.0) -> Self:
+        """A node's disk is so slow, or its clock so wrong, from now on."""
+        return self.kill(node, what).emit("injector", e.HardwareChanged(node, operation_ms, 0.0, clock_ahead_ms))
+
+    def over(self) -> Self:
+        """The run ends: all nodes stop."""
+        for node in ("broker-0", "broker-1", "broker-2", "client-0", "session-0"):
+            self.stop(node)
+        return self
 
     def kill(self, node: str, what: str = "kill") -> Self:
         return self.emit("injector", e.MachineFault(what, node, life=self.incarnations.get(node, 0)))
@@ -133,7 +178,7 @@ class Trace:
         broker: int,
         role: str,
         *,
-        epoch: int,
+        epoch: int = 0,
         leader: int = 0,
         partition: int = 0,
         at_ms: float | None = None,
@@ -150,7 +195,7 @@ class Trace:
         """The leader is told that a change of its ISR is done."""
         return self.emit(f"broker-{broker}", e.IsrChangeEnded(TOPIC, 0, isr, "done", 1, 0, high_watermark, min_insync))
 
-    def leader(self, broker: int, *, epoch: int, followers: tuple[int, ...] = (), partition: int = 0) -> Self:
+    def leader(self, broker: int, *, epoch: int = 0, followers: tuple[int, ...] = (), partition: int = 0) -> Self:
         """`broker` leads from now on, and `followers` know it."""
         self.state(leader=broker, epoch=epoch, isr=(broker, *followers), partition=partition)
         self.role(broker, "leader", epoch=epoch, leader=broker, partition=partition)
@@ -172,13 +217,17 @@ class Trace:
         path = f"/brokers/topics/{TOPIC}/partitions/{partition}/state"
         return self.emit("session-0", e.ZnodeChanged(path, change, self.zxid, self.zxid, data), at_ms=self.at_ms)
 
+    def seen_again(self, server: str) -> Self:
+        """Another server reports what the ensemble has just committed."""
+        return self.emit(server, self.events[-1].event, at_ms=self.at_ms)
+
     def append(
         self,
         broker: int,
         value: str,
         *,
         at: int,
-        epoch: int,
+        epoch: int = 0,
         as_leader: bool = False,
         last: int | None = None,
         partition: int = 0,
@@ -263,7 +312,7 @@ class Trace:
         return self.emit("session-0", changed, at_ms=self.at_ms)
 
     def later(self, ms: float) -> Self:
-        """Nothing happens for so long."""
+        """Nothing happens for so long; -1: the next event comes at the time of the last."""
         self.at_ms += ms
         return self
 
@@ -296,7 +345,7 @@ class Trace:
         self.has_ids = False
         return self.emit(f"broker-{by}", e.TopicRemoved(TOPIC, 1))
 
-    def watermark(self, broker: int, to: int, *, previous: int, epoch: int, leading: bool = True) -> Self:
+    def watermark(self, broker: int, to: int, *, previous: int, epoch: int = 0, leading: bool = True) -> Self:
         return self.emit(f"broker-{broker}", e.HighWatermarkMoved(TOPIC, 0, to, previous, leading, epoch))
 
     # --- clients ---
@@ -316,26 +365,72 @@ class Trace:
         values: str = "",
         records: int = 1,
         client: str = "",
+        operation: str = "",
     ) -> Self:
         """A produce from its invocation to its end, as the client saw it.
 
         `values`: of the records of one batch, a character each; or `records`, without values; `value` then only stands
         for the batch's bytes.
         """
-        self.operations += 1
+        operation = self.sent(
+            value, broker=broker, partition=partition, attempts=attempts, values=values, records=records, acks=acks,
+            client=client, operation=operation,
+        )  # fmt: skip
+        self.done(
+            value, at=at, operation=operation, acks=acks, outcome=outcome, error=error, broker=broker,
+            partition=partition, attempts=attempts, idempotent=idempotent, records=len(values) or records,
+        )  # fmt: skip
+        return self
+
+    def sent(
+        self,
+        value: str,
+        *,
+        broker: int = 0,
+        partition: int = 0,
+        attempts: int = 1,
+        acks: int = -1,
+        values: str = "",
+        records: int = 1,
+        client: str = "",
+        operation: str = "",
+    ) -> str:
+        """A produce that begins, and its attempts, of which the last has no end. Its operation.
+
+        `operation`: NODE.INCARNATION:NUMBER; "": the next one of client-0.
+        """
+        self.operations += not operation
+        operation = operation or f"client-0.{self.incarnations.get('client-0', 1)}:{self.operations}"
+        node, digest = operation.partition(".")[0], digest_of(value)
         text = values_text([one.encode() for one in values]) if values else "" if records > 1 else value
-        records = len(values) or records
-        operation = f"client-0.{self.incarnations.get('client-0', 1)}:{self.operations}"
-        digest = digest_of(value)
-        invoked = (TOPIC, partition, acks, text, broker, -1, client, records)
-        self.emit("client-0", e.OperationInvoked(operation, "produce", *invoked))
+        invoked = (TOPIC, partition, acks, text, broker, -1, client, len(values) or records)
+        self.emit(node, e.OperationInvoked(operation, "produce", *invoked))
         for attempt in range(1, attempts):
-            self.emit("client-0", e.AttemptSent(operation, attempt, broker, digest))
-            self.emit("client-0", e.AttemptEnded(operation, attempt, -2, -1, "timed out"))
-        self.emit("client-0", e.AttemptSent(operation, attempts, broker, digest))
-        self.emit("client-0", e.AttemptEnded(operation, attempts, error, at, ""))
+            self.emit(node, e.AttemptSent(operation, attempt, broker, digest))
+            self.emit(node, e.AttemptEnded(operation, attempt, -2, -1, "timed out"))
+        self.emit(node, e.AttemptSent(operation, attempts, broker, digest))
+        return operation
+
+    def done(
+        self,
+        value: str,
+        *,
+        at: int,
+        operation: str,
+        acks: int = -1,
+        outcome: str = "ok",
+        error: int = 0,
+        broker: int = 0,
+        partition: int = 0,
+        attempts: int = 1,
+        idempotent: bool = False,
+        records: int = 1,
+    ) -> Self:
+        """The end of a produce that was sent."""
+        node, digest = operation.partition(".")[0], digest_of(value)
+        self.emit(node, e.AttemptEnded(operation, attempts, error, at, ""))
         reported = (TOPIC, partition, at, -1, digest, acks, broker, attempts, idempotent, records)
-        return self.emit("client-0", e.OperationEnded(operation, "produce", outcome, error, *reported))
+        return self.emit(node, e.OperationEnded(operation, "produce", outcome, error, *reported))
 
     def ask(self, broker: int = 0, *, timeout_ms: int = 30_000, attempt: int = 1, client: int = 0) -> Self:
         """An attempt of the operation that began last, of a new one if it is the first."""
@@ -378,7 +473,7 @@ class Trace:
         return self.emit(name, e.OperationEnded(operation, kind, outcome, error, TOPIC, 0, offset, -1, 0, 0, broker))
 
     def read(
-        self, value: str, *, at: int, epoch: int, high_watermark: int, broker: int = 0, operation: str = "",
+        self, value: str, *, at: int, epoch: int = 0, high_watermark: int, broker: int = 0, operation: str = "",
         last: int = -1,
     ) -> Self:  # fmt: skip
         """The records returned to one operation; "": to one of its own."""
@@ -403,12 +498,26 @@ class Trace:
 
         With followers, it is exposed too.
         """
-        self.append(leader, value, at=at, epoch=epoch, as_leader=True)
-        for follower in followers:
-            self.append(follower, value, at=at, epoch=epoch)
+        self.stored(value, at=at, epoch=epoch, leader=leader, followers=followers)
         if followers:
             self.watermark(leader, at + 1, previous=at, epoch=epoch)
         return self.ended(value, at=at, acks=acks, broker=leader)
+
+    def stored(
+        self,
+        value: str,
+        *,
+        at: int,
+        epoch: int = 0,
+        leader: int = 0,
+        followers: tuple[int, ...] = (1, 2),
+        last: int | None = None,
+    ) -> Self:
+        """A batch that `leader` and `followers` append."""
+        self.append(leader, value, at=at, last=last, epoch=epoch, as_leader=True)
+        for follower in followers:
+            self.append(follower, value, at=at, last=last, epoch=epoch)
+        return self
 
 
 def healthy(version: str = "2.6", settings: str = "") -> Trace:

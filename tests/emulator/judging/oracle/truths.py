@@ -1,6 +1,5 @@
-"""Truths written by hand, and what is found in them."""
+"""Truths written by hand."""
 
-from emulator.judging.oracle.anomalies import ANOMALIES
 from emulator.judging.oracle.log_extent import Reached
 from emulator.judging.oracle.truth import Batch, Belief, Given, Office, OfGroup, Peace, State, Truth, Waited, Write
 from emulator.machines.client.client_state import Read
@@ -67,7 +66,3 @@ def healthy() -> Truth:
         waited=[Waited("observer.1:a", 1, "observer", 0, 20_000, 500.0, 1_500.0)],
         peace=Peace(since_ms=1_000.0, end_ms=60_000.0, session_ms=6_000, lag_ms=10_000),
     )
-
-
-def found(check: str, truth: Truth) -> list[str]:
-    return [violation.text for violation in ANOMALIES[check](truth)]
