@@ -102,7 +102,7 @@ class _Writer:
             case BatchAppended():
                 self._appended(node, at_ms, event)
             case HighWatermarkMoved(leading=True, leader_epoch=epoch, high_watermark=high):
-                moved = High(at_ms, identifier_named(node), epoch, high)
+                moved = High(at_ms, identifier_named(node), epoch=epoch, high_watermark=high)
                 history.highs.setdefault((event.topic, event.partition), []).append(moved)
             case LogTruncated():
                 self._truncated(node, at_ms, event)
@@ -199,12 +199,15 @@ class _Writer:
         if event.role == "leader":
             history.stopped.pop((topic_partition, broker), None)
             history.leaders.setdefault(topic_partition, []).append(
-                Led(at_ms, broker, event.leader_epoch, event.log_end)
+                Led(at_ms, broker, epoch=event.leader_epoch, log_end=event.log_end)
             )
         elif event.role == "follower":
             role = (event.leader, event.leader_epoch)
             known = None if before is None else (before.leader, before.leader_epoch)
-            followed = Followed(at_ms, broker, *role, high_watermark=event.high_watermark, before=known)
+            followed = Followed(
+                at_ms, broker, leader=event.leader, epoch=event.leader_epoch, high_watermark=event.high_watermark,
+                before=known,
+            )  # fmt: skip
             history.followers.setdefault(topic_partition, []).append(followed)
             if stopped is not None:
                 roles = (*stopped.roles, role)
@@ -226,7 +229,7 @@ class _Writer:
         role = self._roles.get((topic_partition, broker))
         if event.change == "added":
             self.history.stopped.pop((topic_partition, broker), None)
-            fetched = Fetched(at_ms, broker, event.source, event.leader_epoch)
+            fetched = Fetched(at_ms, broker, source=event.source, epoch=event.leader_epoch)
             self.history.fetched.setdefault(topic_partition, []).append(fetched)
         elif event.change in ("removed", "failed"):
             _end(self.history.fetched.get(topic_partition, []), broker, at_ms)
@@ -243,14 +246,16 @@ class _Writer:
     def _settled(
         self, node: str, at_ms: float, event: LogTruncated | EpochAnswered, leader: int, epoch: int, *, answered: bool
     ) -> None:
-        settled = Settled(at_ms, identifier_named(node), leader, event.to, epoch, answered)
+        settled = Settled(at_ms, identifier_named(node), leader=leader, to=event.to, epoch=epoch, answered=answered)
         self.history.settled.setdefault((event.topic, event.partition), []).append(settled)
 
     def _cut(
         self, node: str, at_ms: float, event: LogTruncated | LogLoaded, to: int, log_end: int, reason: str
     ) -> None:
         topic_partition, broker = (event.topic, event.partition), identifier_named(node)
-        self.history.cuts.setdefault(topic_partition, []).append(Cut(at_ms, broker, to, log_end, reason))
+        self.history.cuts.setdefault(topic_partition, []).append(
+            Cut(at_ms, broker, to=to, log_end=log_end, reason=reason)
+        )
         self._ends[topic_partition, broker] = to
 
     def _appended(self, node: str, at_ms: float, event: BatchAppended) -> None:
@@ -260,8 +265,10 @@ class _Writer:
         if role is None:
             return
         written = history.written.setdefault(topic_partition, [])
-        span = (event.base_offset, event.last_offset)
-        batch = Written(at_ms, broker, role.leader_epoch, *span, event.digest, event.leader_epoch)
+        batch = Written(
+            at_ms, broker, epoch=role.leader_epoch, first=event.base_offset, last=event.last_offset,
+            digest=event.digest, of=event.leader_epoch,
+        )  # fmt: skip
         if event.as_leader:
             written.append(batch)
             return
@@ -271,7 +278,7 @@ class _Writer:
             same = (one for one in reversed(written) if (one.first, one.digest) == (event.base_offset, event.digest))
             epoch = next((one.epoch for one in same), -1)
         if epoch > role.leader_epoch:
-            copied = Copied(at_ms, broker, event.base_offset, role.leader_epoch, epoch)
+            copied = Copied(at_ms, broker, first=event.base_offset, followed=role.leader_epoch, epoch=epoch)
             history.ahead.setdefault(topic_partition, []).append(copied)
 
     def _found(self, node: str, at_ms: float, event: LogLoaded) -> None:
@@ -281,7 +288,7 @@ class _Writer:
         held = self._ends.get((topic_partition, broker), event.log_end if role is None else role.log_end)
         if role is not None and event.log_end > held:
             self._ends[topic_partition, broker] = event.log_end
-            written = Written(at_ms, broker, role.leader_epoch, held, event.log_end - 1, UNSEEN)
+            written = Written(at_ms, broker, epoch=role.leader_epoch, first=held, last=event.log_end - 1, digest=UNSEEN)
             self.history.unseen.setdefault(topic_partition, []).append(Unseen(written, role.leader))
 
     def _session(self, node: str, at_ms: float, state: str) -> None:

@@ -134,7 +134,7 @@ class Fates:
             ends = [role.at_ms for role in followers if role.broker == broker]
             ends += history.lives.get(broker_name(broker), [])
             if own and not any(max(own) < at_ms <= stated.at_ms for at_ms in ends):
-                yield Led(stated.at_ms, broker, epoch, ANY_END)
+                yield Led(stated.at_ms, broker, epoch=epoch, log_end=ANY_END)
 
     def _had(
         self, topic_partition: TopicPartition, offset: int, record: Written, broker: int, at_ms: float

@@ -41,10 +41,10 @@ def lost_tails(recoveries: Iterable[Recovery], topology: Topology) -> list[LostT
         LostTail(
             one.at_ms,
             topology.node(one.node).number,
-            one.topic_partition,
-            max(one.held[len(one.recovered)].first, one.recovered[-1].last + 1 if one.recovered else 0),
-            one.held[-1].last,
-            one.disk,
+            topic_partition=one.topic_partition,
+            first=max(one.held[len(one.recovered)].first, one.recovered[-1].last + 1 if one.recovered else 0),
+            last=one.held[-1].last,
+            disk=one.disk,
         )
         for one in recoveries
         if (one.power or one.disk) and len(one.recovered) < len(one.held)

@@ -27,52 +27,51 @@ class Assigned(msgspec.Struct, frozen=True):
     replicas: tuple[int, ...]
 
 
-class Cut(msgspec.Struct, frozen=True):
+class AtBroker(msgspec.Struct, frozen=True):
+    """A fact about a broker, from `at_ms` on; its other fields are given by keyword."""
+
+    at_ms: float
+    broker: int
+
+
+class Cut(AtBroker, frozen=True, kw_only=True):
     """A truncation of a replica's log from `log_end` to `to`.
 
     `reason` as in `log_truncated`. UNTOLD: the next incarnation found it shorter, because the broker died during a
     truncation and reported nothing.
     """
 
-    at_ms: float
-    broker: int
     to: int
     log_end: int
     reason: str
 
 
-class LostTail(msgspec.Struct, frozen=True):
+class LostTail(AtBroker, frozen=True, kw_only=True):
     """Records [first, last] that `broker`'s log lacks after its return at `at_ms`.
 
     A power loss removed them, or its `disk` was replaced.
     """
 
-    at_ms: float
-    broker: int
     topic_partition: TopicPartition
     first: int
     last: int
     disk: bool = False
 
 
-class Led(msgspec.Struct, frozen=True):
+class Led(AtBroker, frozen=True, kw_only=True):
     """A leadership: `broker` became leader in `epoch`, with a log that ended at `log_end`."""
 
-    at_ms: float
-    broker: int
     epoch: int
     log_end: int
 
 
-class Followed(msgspec.Struct, frozen=True):
+class Followed(AtBroker, frozen=True, kw_only=True):
     """A follower's role: `broker` follows `leader` in `epoch` from `at_ms` until `until_ms`.
 
     It ends with the next role or incarnation. `high_watermark`: its own then. `before`: the former (leader, epoch) of
     this incarnation, None: it had none.
     """
 
-    at_ms: float
-    broker: int
     leader: int
     epoch: int
     until_ms: float = float("inf")
@@ -80,39 +79,33 @@ class Followed(msgspec.Struct, frozen=True):
     before: tuple[int, int] | None = None
 
 
-class Settled(msgspec.Struct, frozen=True):
+class Settled(AtBroker, frozen=True, kw_only=True):
     """A follower's agreement with its leader: their logs are equal below `to`.
 
     `epoch`: the latest one in the leader's response; -1: the response names none (version 0), or there was none and
     `to` is the own high watermark (`answered` false).
     """
 
-    at_ms: float
-    broker: int
     leader: int
     to: int
     epoch: int
     answered: bool
 
 
-class Fetched(msgspec.Struct, frozen=True):
+class Fetched(AtBroker, frozen=True, kw_only=True):
     """A fetcher of `broker` from `source`, begun in `epoch`, until it stops or its broker ends."""
 
-    at_ms: float
-    broker: int
     source: int
     epoch: int
     until_ms: float = float("inf")
 
 
-class Written(msgspec.Struct, frozen=True):
+class Written(AtBroker, frozen=True, kw_only=True):
     """A batch [first, last] that `broker` appended, leading or following in `epoch`.
 
     `of`: the epoch in the batch; -1: its format has none.
     """
 
-    at_ms: float
-    broker: int
     epoch: int
     first: int
     last: int
@@ -130,20 +123,16 @@ class Unseen(msgspec.Struct, frozen=True):
     leader: int
 
 
-class High(msgspec.Struct, frozen=True):
+class High(AtBroker, frozen=True, kw_only=True):
     """A leader's high watermark: `broker`, leading in `epoch`, raised it to `high_watermark`."""
 
-    at_ms: float
-    broker: int
     epoch: int
     high_watermark: int
 
 
-class Copied(msgspec.Struct, frozen=True):
+class Copied(AtBroker, frozen=True, kw_only=True):
     """An append of a batch of a later `epoch` by a follower in epoch `followed`."""
 
-    at_ms: float
-    broker: int
     first: int
     followed: int
     epoch: int

@@ -68,17 +68,17 @@ def test_a_role_lasts_until_the_next_role_or_life() -> None:
         (4.0, "broker-1", role("leader", 1, 2)),
     )
     assert history.followers[TOPIC_PARTITION] == [
-        Followed(1.0, 1, 0, 0, 2.0),
-        Followed(2.0, 1, 0, 1, 3.0, before=(0, 0)),
+        Followed(1.0, 1, leader=0, epoch=0, until_ms=2.0),
+        Followed(2.0, 1, leader=0, epoch=1, until_ms=3.0, before=(0, 0)),
     ]
-    assert history.leaders[TOPIC_PARTITION] == [Led(4.0, 1, 2, 0)]
+    assert history.leaders[TOPIC_PARTITION] == [Led(4.0, 1, epoch=2, log_end=0)]
 
 
 def test_a_fetcher_lasts_until_it_is_stopped_or_its_life_ends() -> None:
     """A role that its replica takes over meanwhile does not matter."""
     begun = (1.0, "broker-1", FetcherChanged(*TOPIC_PARTITION, "added", 0, 0, "", 3))
     later_order = (2.0, "broker-1", role("follower", 0, 4))
-    lasting = Fetched(1.0, 1, 0, 3)
+    lasting = Fetched(1.0, 1, source=0, epoch=3)
     assert history_from((0.5, "broker-1", role("follower", 0, 3)), begun, later_order).fetched[TOPIC_PARTITION] == [
         lasting
     ]
@@ -93,7 +93,9 @@ def test_a_log_shorter_than_reported_has_been_cut() -> None:
     """
     loaded = [LogLoaded(*TOPIC_PARTITION, 0, end, 0, False) for end in (2, 3)]
     appended = (2.0, "broker-1", batch(2, 7, 0, as_leader=False))
-    assert history_from(appended, (5.0, "broker-1", loaded[0])).cuts == {TOPIC_PARTITION: [Cut(5.0, 1, 2, 3, UNTOLD)]}
+    assert history_from(appended, (5.0, "broker-1", loaded[0])).cuts == {
+        TOPIC_PARTITION: [Cut(5.0, 1, to=2, log_end=3, reason=UNTOLD)]
+    }
     assert history_from(appended, (5.0, "broker-1", loaded[1])).cuts == {}
     assert history_from(appended, (5.0, "broker-0", loaded[0])).cuts == {}, "another's"
     cut = (3.0, "broker-1", LogTruncated(*TOPIC_PARTITION, 2, 3, True, 2, "high-watermark"))
@@ -106,7 +108,7 @@ def test_a_log_longer_than_reported_has_unobserved_records() -> None:
     for place_in, leader in (("leader", 1), ("follower", 0)):
         begun = (1.0, "broker-1", role(place_in, leader, 4))
         dead, loaded = (2.0, "broker-1", STARTED), (3.0, "broker-1", LogLoaded(*TOPIC_PARTITION, 0, 1, 0, False))
-        unseen = Unseen(Written(3.0, 1, 4, 0, 0, UNSEEN), leader)
+        unseen = Unseen(Written(3.0, 1, epoch=4, first=0, last=0, digest=UNSEEN), leader)
         assert history_from(begun, dead, loaded).unseen == {TOPIC_PARTITION: [unseen]}
         written = (1.5, "broker-1", batch(0, 7, 4, as_leader=place_in == "leader"))
         assert history_from(begun, written, dead, loaded).unseen == {}
@@ -117,8 +119,10 @@ def test_a_follower_goes_by_an_answer_or_by_its_own_high_watermark() -> None:
     answered = (2.0, "broker-1", EpochAnswered(*TOPIC_PARTITION, 0, 3, 5, 3, 6, 5, True))
     unknown = (2.0, "broker-1", EpochAnswered(*TOPIC_PARTITION, 0, -1, -1, -1, 6, 2, True))
     unasked = (2.0, "broker-1", LogTruncated(*TOPIC_PARTITION, 2, 6, False, 2, "high-watermark"))
-    assert history_from(begun, answered).settled == {TOPIC_PARTITION: [Settled(2.0, 1, 0, 5, 3, True)]}
-    by_itself = {TOPIC_PARTITION: [Settled(2.0, 1, 0, 2, -1, False)]}
+    assert history_from(begun, answered).settled == {
+        TOPIC_PARTITION: [Settled(2.0, 1, leader=0, to=5, epoch=3, answered=True)]
+    }
+    by_itself = {TOPIC_PARTITION: [Settled(2.0, 1, leader=0, to=2, epoch=-1, answered=False)]}
     assert history_from(begun, unknown).settled == history_from(begun, unasked).settled == by_itself
 
 
@@ -131,9 +135,13 @@ def test_a_copy_of_a_later_epoch_is_ahead() -> None:
             (3.0, "broker-0", batch(4, 7, written_epoch, as_leader=True)),
             (4.0, "broker-1", batch(4, 7, written_epoch, as_leader=False)),
         )
-        assert history.written[TOPIC_PARTITION] == [Written(3.0, 0, 2, 4, 4, 7, written_epoch)]
-        assert history.copied[TOPIC_PARTITION] == [Written(4.0, 1, 0, 4, 4, 7, written_epoch)]
-        assert history.ahead[TOPIC_PARTITION] == [Copied(4.0, 1, 4, 0, 2)]
+        assert history.written[TOPIC_PARTITION] == [
+            Written(3.0, 0, epoch=2, first=4, last=4, digest=7, of=written_epoch)
+        ]
+        assert history.copied[TOPIC_PARTITION] == [
+            Written(4.0, 1, epoch=0, first=4, last=4, digest=7, of=written_epoch)
+        ]
+        assert history.ahead[TOPIC_PARTITION] == [Copied(4.0, 1, first=4, followed=0, epoch=2)]
 
 
 def test_a_copy_of_the_epoch_followed_is_not() -> None:

@@ -14,11 +14,11 @@ from emulator.judging.explain.run_history import UNSEEN, UNTOLD, Cut, History, L
 from emulator.judging.oracle.truth import Batch
 from tests.emulator.judging.explain.traces import TOPIC_PARTITION
 
-X = Written(4, 0, 0, 1, 3, 70)
+X = Written(4, 0, epoch=0, first=1, last=3, digest=70)
 """A wrapper, as broker-0 copied it."""
-Y = Written(14, 0, 1, 1, 5, 80)
+Y = Written(14, 0, epoch=1, first=1, last=5, digest=80)
 """A later one that begins where X does, and ends behind it."""
-Z = Written(15, 0, 1, 6, 6, 90)
+Z = Written(15, 0, epoch=1, first=6, last=6, digest=90)
 
 
 def logs(version: str, *copied: Written, tails: list[LostTail] | None = None, **more: Any) -> ReplicaLogs:
@@ -35,12 +35,16 @@ def lies(found: ReplicaLogs, offset: int, at_ms: float = inf) -> list[int]:
 @pytest.mark.parametrize(
     ("cut", "at_1", "at_5"),
     [
-        (Cut(20, 0, 7, 7, "high-watermark"), [70, 80], [80]),
-        (Cut(20, 0, 6, 7, "high-watermark"), [70, 80], [80]),  # Z alone
-        (Cut(20, 0, 4, 7, "high-watermark"), [70], []),  # the first that ends at 4 or behind, and all after it
-        (Cut(20, 0, 3, 7, "high-watermark"), [], []),
-        (Cut(20, 0, 1, 7, "high-watermark"), [], []),
-        (Cut(20, 1, 1, 7, "high-watermark"), [70, 80], [80]),  # another's
+        (Cut(20, 0, to=7, log_end=7, reason="high-watermark"), [70, 80], [80]),
+        (Cut(20, 0, to=6, log_end=7, reason="high-watermark"), [70, 80], [80]),  # Z alone
+        (
+            Cut(20, 0, to=4, log_end=7, reason="high-watermark"),
+            [70],
+            [],
+        ),  # the first that ends at 4 or behind, and all after it
+        (Cut(20, 0, to=3, log_end=7, reason="high-watermark"), [], []),
+        (Cut(20, 0, to=1, log_end=7, reason="high-watermark"), [], []),
+        (Cut(20, 1, to=1, log_end=7, reason="high-watermark"), [70, 80], [80]),  # another's
     ],
 )
 def test_a_cut_takes_the_first_batch_that_ends_there_or_behind_and_all_after_it(
@@ -68,7 +72,7 @@ def test_what_power_took_of_wrappers_is_what_ends_behind_what_it_left() -> None:
     for left, first, at_1 in ((3, 6, [70, 80]), (2, 4, [70]), (1, 1, [])):
         tails = lost_tails([Recovery(20, "broker-0", TOPIC_PARTITION, True, held, held[:left])], topology)
         assert [(tail.first, tail.last) for tail in tails] == [(first, 6)]
-        untold = Cut(20, 0, first, 7, UNTOLD)
+        untold = Cut(20, 0, to=first, log_end=7, reason=UNTOLD)
         found = logs("0.10.2", X, Y, Z, tails=tails, cuts={TOPIC_PARTITION: [untold]})
         assert lies(found, 1) == at_1
         gone = [one.gone for one in found.held(TOPIC_PARTITION, 0) if one.until_ms < inf]
@@ -76,15 +80,25 @@ def test_what_power_took_of_wrappers_is_what_ends_behind_what_it_left() -> None:
 
 
 def test_a_loss_of_power_explains_no_cut_of_what_came_behind_it() -> None:
-    tail, behind = LostTail(5, 0, TOPIC_PARTITION, 1, 3), Written(8, 0, 0, 4, 4, 75)
-    found = logs("2.8", X, replace(X, at_ms=7), behind, tails=[tail], cuts={TOPIC_PARTITION: [Cut(9, 0, 4, 5, UNTOLD)]})
+    tail, behind = (
+        LostTail(5, 0, topic_partition=TOPIC_PARTITION, first=1, last=3),
+        Written(8, 0, epoch=0, first=4, last=4, digest=75),
+    )
+    found = logs(
+        "2.8",
+        X,
+        replace(X, at_ms=7),
+        behind,
+        tails=[tail],
+        cuts={TOPIC_PARTITION: [Cut(9, 0, to=4, log_end=5, reason=UNTOLD)]},
+    )
     assert (lies(found, 1), lies(found, 4)) == ([70], [])
 
 
 def test_what_a_follower_died_over_is_what_its_leader_had() -> None:
     """A death between the append and its event."""
-    unseen = Unseen(Written(10, 0, 0, 1, 3, UNSEEN), 1)
-    theirs = Written(4, 1, 0, 1, 3, 70, 2)
+    unseen = Unseen(Written(10, 0, epoch=0, first=1, last=3, digest=UNSEEN), 1)
+    theirs = Written(4, 1, epoch=0, first=1, last=3, digest=70, of=2)
     found = logs("2.8", written={TOPIC_PARTITION: [theirs]}, unseen={TOPIC_PARTITION: [unseen]})
     assert found.at(TOPIC_PARTITION, 1, 0, inf) == (replace(theirs, at_ms=10, broker=0),)
     assert found.at(TOPIC_PARTITION, 1, 0, 9) == ()
@@ -93,19 +107,22 @@ def test_what_a_follower_died_over_is_what_its_leader_had() -> None:
     gone = logs(
         "2.8",
         written={TOPIC_PARTITION: [theirs]},
-        cuts={TOPIC_PARTITION: [Cut(9, 1, 1, 4, "")]},
+        cuts={TOPIC_PARTITION: [Cut(9, 1, to=1, log_end=4, reason="")]},
         unseen={TOPIC_PARTITION: [unseen]},
     )
     assert lies(gone, 1) == [UNSEEN]
 
 
 def test_what_a_leader_died_over_has_its_epoch() -> None:
-    unseen = Unseen(Written(10, 0, 5, 1, 3, UNSEEN), 0)
+    unseen = Unseen(Written(10, 0, epoch=5, first=1, last=3, digest=UNSEEN), 0)
     for version, epoch in (("0.11", 5), ("0.10.2", -1)):
         (record,) = logs(version, unseen={TOPIC_PARTITION: [unseen]}).at(TOPIC_PARTITION, 1, 0, inf)
         assert (record.digest, record.of) == (UNSEEN, epoch)
 
 
 def test_two_that_died_over_what_each_had_from_the_other_have_nothing_to_go_by() -> None:
-    own, other = Written(10, 0, 0, 1, 3, UNSEEN), Written(11, 1, 1, 1, 3, UNSEEN)
+    own, other = (
+        Written(10, 0, epoch=0, first=1, last=3, digest=UNSEEN),
+        Written(11, 1, epoch=1, first=1, last=3, digest=UNSEEN),
+    )
     assert lies(logs("2.8", unseen={TOPIC_PARTITION: [Unseen(own, 1), Unseen(other, 0)]}), 1) == [UNSEEN]

@@ -39,7 +39,7 @@ def test_a_record_of_acks_all_is_promised() -> None:
     history = committed(
         copied={},
         states={TOPIC_PARTITION: [stated(1, 0, 0, (0, 1), 0), stated(9, 1, 1, (1,), 1)]},
-        leaders={TOPIC_PARTITION: [Led(1, 0, 0, 0), Led(9, 1, 1, 2)]},
+        leaders={TOPIC_PARTITION: [Led(1, 0, epoch=0, log_end=0), Led(9, 1, epoch=1, log_end=2)]},
     )
     for version in ("2.6", "0.10.2"):
         assert rules("leader-crash", version, history).allowing(LOST) == ""
@@ -52,14 +52,32 @@ def test_a_record_of_acks_all_is_promised() -> None:
 @pytest.mark.parametrize(
     ("later", "copied", "cuts", "followers", "allowed"),
     [
-        (Led(9, 1, 1, 2), [], [], [], True),  # it never had c
-        (Led(9, 0, 2, 3), [], [], [], False),  # its own leader has it still
-        (Led(9, 0, 2, 2), [], [], [], False),  # nobody told it to cut
-        (Led(9, 0, 2, 2), [], [Cut(8, 0, 2, 3, "epoch")], [Followed(7, 0, 1, 1)], True),  # it followed, and cut c
-        (Led(9, 0, 2, 2), [], [Cut(8, 0, 3, 4, "epoch")], [Followed(7, 0, 1, 1)], False),  # it cut something else
-        (Led(9, 0, 2, 2), [], [Cut(8, 0, 2, 3, "epoch")], [Followed(3, 0, 1, 0)], False),  # in no later epoch
-        (Led(9, 1, 1, 3), [COPIED], [], [], False),  # the next leader has it, too
-        (Led(9, 1, 0, 2), [], [], [], False),  # in no later epoch
+        (Led(9, 1, epoch=1, log_end=2), [], [], [], True),  # it never had c
+        (Led(9, 0, epoch=2, log_end=3), [], [], [], False),  # its own leader has it still
+        (Led(9, 0, epoch=2, log_end=2), [], [], [], False),  # nobody told it to cut
+        (
+            Led(9, 0, epoch=2, log_end=2),
+            [],
+            [Cut(8, 0, to=2, log_end=3, reason="epoch")],
+            [Followed(7, 0, leader=1, epoch=1)],
+            True,
+        ),  # it followed, and cut c
+        (
+            Led(9, 0, epoch=2, log_end=2),
+            [],
+            [Cut(8, 0, to=3, log_end=4, reason="epoch")],
+            [Followed(7, 0, leader=1, epoch=1)],
+            False,
+        ),  # it cut something else
+        (
+            Led(9, 0, epoch=2, log_end=2),
+            [],
+            [Cut(8, 0, to=2, log_end=3, reason="epoch")],
+            [Followed(3, 0, leader=1, epoch=0)],
+            False,
+        ),  # in no later epoch
+        (Led(9, 1, epoch=1, log_end=3), [COPIED], [], [], False),  # the next leader has it, too
+        (Led(9, 1, epoch=0, log_end=2), [], [], [], False),  # in no later epoch
     ],
 )
 def test_with_acks_1_the_next_leader_may_be_without_it_and_nothing_else_excuses_it(
@@ -70,7 +88,7 @@ def test_with_acks_1_the_next_leader_may_be_without_it_and_nothing_else_excuses_
         written={TOPIC_PARTITION: [C]},
         copied={TOPIC_PARTITION: copied},
         cuts={TOPIC_PARTITION: cuts},
-        leaders={TOPIC_PARTITION: [Led(1, 0, 0, 0), later]},
+        leaders={TOPIC_PARTITION: [Led(1, 0, epoch=0, log_end=0), later]},
         followers={TOPIC_PARTITION: followers},
     )
     assert rules("leader-crash", "2.6", history).allowing(ACKS_1).startswith("1.8") is allowed
@@ -81,26 +99,42 @@ def test_with_acks_1_a_power_loss_takes_what_it_took() -> None:
     In the same epoch, too: the controller may not have seen it go.
     """
     for tail, allowed in (
-        (LostTail(8, 0, TOPIC_PARTITION, 2, 3), True),
-        (LostTail(8, 0, TOPIC_PARTITION, 3, 3), False),
+        (LostTail(8, 0, topic_partition=TOPIC_PARTITION, first=2, last=3), True),
+        (LostTail(8, 0, topic_partition=TOPIC_PARTITION, first=3, last=3), False),
     ):
-        for leaders in ([Led(1, 0, 0, 0)], [Led(1, 0, 0, 0), Led(9, 0, 0, 2)], [Led(1, 0, 0, 0), Led(9, 0, 1, 2)]):
+        for leaders in (
+            [Led(1, 0, epoch=0, log_end=0)],
+            [Led(1, 0, epoch=0, log_end=0), Led(9, 0, epoch=0, log_end=2)],
+            [Led(1, 0, epoch=0, log_end=0), Led(9, 0, epoch=1, log_end=2)],
+        ):
             history = History(written={TOPIC_PARTITION: [C]}, leaders={TOPIC_PARTITION: leaders})
             rule = rules("leader-crash", "2.6", history, tails=[tail]).allowing(ACKS_1)
             assert rule.startswith("3: power loss takes") is allowed, (tail, leaders)
-    elsewhere = [LostTail(8, 2, TOPIC_PARTITION, 2, 3)]
-    history = History(written={TOPIC_PARTITION: [C]}, leaders={TOPIC_PARTITION: [Led(1, 0, 0, 0)]})
+    elsewhere = [LostTail(8, 2, topic_partition=TOPIC_PARTITION, first=2, last=3)]
+    history = History(written={TOPIC_PARTITION: [C]}, leaders={TOPIC_PARTITION: [Led(1, 0, epoch=0, log_end=0)]})
     assert rules("leader-crash", "2.6", history, tails=elsewhere).allowing(ACKS_1) == "", "another's power"
 
 
 def test_the_leader_that_took_it_away_is_the_first_without_it_behind_the_last_that_had_it() -> None:
     """Earlier events are no excuse, later events no cause."""
-    leaders = [Led(1, 0, 0, 0), Led(9, 2, 1, 2), Led(12, 1, 2, 3), Led(15, 0, 3, 2), Led(18, 2, 4, 2)]
+    leaders = [
+        Led(1, 0, epoch=0, log_end=0),
+        Led(9, 2, epoch=1, log_end=2),
+        Led(12, 1, epoch=2, log_end=3),
+        Led(15, 0, epoch=3, log_end=2),
+        Led(18, 2, epoch=4, log_end=2),
+    ]
     history = committed(leaders={TOPIC_PARTITION: leaders})
     gates = gates_of(resolved_for("leader-crash", "2.8"))
-    fates = Fates(history, ReplicaLogs(gates, history, [LostTail(14, 0, TOPIC_PARTITION, 2, 2)]))
+    fates = Fates(
+        history, ReplicaLogs(gates, history, [LostTail(14, 0, topic_partition=TOPIC_PARTITION, first=2, last=2)])
+    )
     (fate,) = fates.of(TOPIC_PARTITION, 2, 7)
-    assert (fate.held, fate.by, fate.gone) == ((2, 1), leaders[3], LostTail(14, 0, TOPIC_PARTITION, 2, 2))
+    assert (fate.held, fate.by, fate.gone) == (
+        (2, 1),
+        leaders[3],
+        LostTail(14, 0, topic_partition=TOPIC_PARTITION, first=2, last=2),
+    )
     assert fate.committed_ms == 4.6
     assert fate.text == (
         "t-0@2 of epoch 0: broker-0 led from 15 ms on, epoch 3, without it; "
@@ -110,12 +144,12 @@ def test_the_leader_that_took_it_away_is_the_first_without_it_behind_the_last_th
 
 def test_who_has_a_record_again_has_not_lost_it() -> None:
     """Its power took it, it copied it once more, and then something without a name took it."""
-    again = Written(7, 1, 0, 2, 2, 7)
+    again = Written(7, 1, epoch=0, first=2, last=2, digest=7)
     stayed = {TOPIC_PARTITION: [stated(1, 0, 0, (0, 1), 0), stated(9, 1, 1, (1,), 1)]}
-    tail = LostTail(6, 1, TOPIC_PARTITION, 2, 2)
+    tail = LostTail(6, 1, topic_partition=TOPIC_PARTITION, first=2, last=2)
     for copied, allowed in (([COPIED], True), ([COPIED, again], False)):
         history = committed(
-            copied={TOPIC_PARTITION: copied}, states=stayed, leaders={TOPIC_PARTITION: [Led(9, 1, 1, 2)]}
+            copied={TOPIC_PARTITION: copied}, states=stayed, leaders={TOPIC_PARTITION: [Led(9, 1, epoch=1, log_end=2)]}
         )
         rule = rules("leader-crash", "2.8", history, tails=[tail]).allowing(LOST)
         assert rule.startswith("8 (KIP-966)") is allowed
@@ -131,11 +165,27 @@ def test_what_nobody_wrote_is_lost_with_acks_0_only() -> None:
 @pytest.mark.parametrize(
     ("tail", "led", "allowed"),
     [
-        (LostTail(12.0, 0, TOPIC_PARTITION, 2, 3), [Led(1, 0, 0, 0)], True),
-        (LostTail(12.0, 0, TOPIC_PARTITION, 2, 3), [Led(1, 0, 0, 0), Led(17, 1, 1, 2)], False),  # another led since
-        (LostTail(12.0, 1, TOPIC_PARTITION, 2, 3), [Led(1, 0, 0, 0)], False),  # another lost it
-        (LostTail(12.0, 0, TOPIC_PARTITION, 3, 3), [Led(1, 0, 0, 0)], False),  # another record
-        (LostTail(12.0, 0, TOPIC_PARTITION, 2, 3), [Led(16, 0, 1, 0)], False),  # it led since
+        (LostTail(12.0, 0, topic_partition=TOPIC_PARTITION, first=2, last=3), [Led(1, 0, epoch=0, log_end=0)], True),
+        (
+            LostTail(12.0, 0, topic_partition=TOPIC_PARTITION, first=2, last=3),
+            [Led(1, 0, epoch=0, log_end=0), Led(17, 1, epoch=1, log_end=2)],
+            False,
+        ),  # another led since
+        (
+            LostTail(12.0, 1, topic_partition=TOPIC_PARTITION, first=2, last=3),
+            [Led(1, 0, epoch=0, log_end=0)],
+            False,
+        ),  # another lost it
+        (
+            LostTail(12.0, 0, topic_partition=TOPIC_PARTITION, first=3, last=3),
+            [Led(1, 0, epoch=0, log_end=0)],
+            False,
+        ),  # another record
+        (
+            LostTail(12.0, 0, topic_partition=TOPIC_PARTITION, first=2, last=3),
+            [Led(16, 0, epoch=1, log_end=0)],
+            False,
+        ),  # it led since
     ],
 )
 def test_what_its_last_leader_lost_with_its_power_nobody_can_read_while_nobody_leads(
@@ -150,37 +200,65 @@ def test_what_its_last_leader_lost_with_its_power_nobody_can_read_while_nobody_l
 
 def test_a_follower_that_cut_to_its_high_watermark_and_led_may_lose_it_before_0_11_only() -> None:
     """KIP-101, semantics 8."""
-    leaders = {TOPIC_PARTITION: [Led(9, 1, 1, 2)]}
-    history = committed(cuts={TOPIC_PARTITION: [Cut(5, 1, 2, 3, "high-watermark")]}, leaders=leaders)
+    leaders = {TOPIC_PARTITION: [Led(9, 1, epoch=1, log_end=2)]}
+    history = committed(cuts={TOPIC_PARTITION: [Cut(5, 1, to=2, log_end=3, reason="high-watermark")]}, leaders=leaders)
     assert "KIP-101" in rules("kip101-case1", "0.10.2", history).allowing(LOST)
     assert rules("kip101-case1", "2.8", history).allowing(LOST) == ""
-    below = committed(cuts={TOPIC_PARTITION: [Cut(5, 1, 3, 4, "high-watermark")]}, leaders=leaders)
+    below = committed(cuts={TOPIC_PARTITION: [Cut(5, 1, to=3, log_end=4, reason="high-watermark")]}, leaders=leaders)
     assert rules("kip101-case1", "0.10.2", below).allowing(LOST) == "", "it did not cut that record"
-    earlier = committed(cuts={TOPIC_PARTITION: [Cut(3, 1, 2, 3, "high-watermark")]}, leaders=leaders)
+    earlier = committed(cuts={TOPIC_PARTITION: [Cut(3, 1, to=2, log_end=3, reason="high-watermark")]}, leaders=leaders)
     assert rules("kip101-case1", "0.10.2", earlier).allowing(LOST) == "", "what it cut was another, before that"
 
 
 def test_a_follower_that_died_while_it_cut_its_log_has_cut_it() -> None:
     """KIP-101, semantics 8. Not if it lost its power: then that is why."""
-    cuts, leaders = {TOPIC_PARTITION: [Cut(5, 1, 2, 3, UNTOLD)]}, {TOPIC_PARTITION: [Led(9, 1, 1, 2)]}
+    cuts, leaders = (
+        {TOPIC_PARTITION: [Cut(5, 1, to=2, log_end=3, reason=UNTOLD)]},
+        {TOPIC_PARTITION: [Led(9, 1, epoch=1, log_end=2)]},
+    )
     history = committed(cuts=cuts, leaders=leaders)
     assert "KIP-101" in rules("kip101-case1", "0.10.2", history).allowing(LOST)
     assert rules("kip101-case1", "2.8", history).allowing(LOST) == ""
-    lost = [LostTail(5.0, 1, TOPIC_PARTITION, 2, 2)]
+    lost = [LostTail(5.0, 1, topic_partition=TOPIC_PARTITION, first=2, last=2)]
     assert rules("kip101-case1", "0.10.2", history, tails=lost).allowing(LOST) == ""
 
 
 @pytest.mark.parametrize(
     ("version", "own", "led", "allowed"),
     [
-        ("0.10.2", [Written(2, 1, 0, 2, 2, 9)], Led(9, 1, 1, 3), True),
-        ("1.1", [Written(2, 1, 0, 2, 2, 9)], Led(9, 1, 1, 3), True),
-        ("2.0.1", [Written(2, 1, 0, 2, 2, 9)], Led(9, 1, 1, 3), False),
-        ("0.10.2", [Written(2, 1, 0, 2, 2, 9)], Led(3, 1, 1, 3), False),  # it led before
-        ("0.10.2", [Written(2, 1, 0, 2, 2, 9)], Led(9, 1, 1, 2), False),  # it had cut its own
-        ("0.10.2", [Written(2, 1, 0, 2, 2, 9), Written(5, 1, 0, 2, 2, 7)], Led(9, 1, 1, 3), False),  # it had c since
-        ("0.10.2", [Written(2, 1, 0, 1, 1, 9)], Led(9, 1, 1, 3), False),  # that lies elsewhere
-        ("0.10.2", [Written(2, 2, 0, 2, 2, 9)], Led(9, 1, 1, 3), False),  # that is somebody else's
+        ("0.10.2", [Written(2, 1, epoch=0, first=2, last=2, digest=9)], Led(9, 1, epoch=1, log_end=3), True),
+        ("1.1", [Written(2, 1, epoch=0, first=2, last=2, digest=9)], Led(9, 1, epoch=1, log_end=3), True),
+        ("2.0.1", [Written(2, 1, epoch=0, first=2, last=2, digest=9)], Led(9, 1, epoch=1, log_end=3), False),
+        (
+            "0.10.2",
+            [Written(2, 1, epoch=0, first=2, last=2, digest=9)],
+            Led(3, 1, epoch=1, log_end=3),
+            False,
+        ),  # it led before
+        (
+            "0.10.2",
+            [Written(2, 1, epoch=0, first=2, last=2, digest=9)],
+            Led(9, 1, epoch=1, log_end=2),
+            False,
+        ),  # it had cut its own
+        (
+            "0.10.2",
+            [Written(2, 1, epoch=0, first=2, last=2, digest=9), Written(5, 1, epoch=0, first=2, last=2, digest=7)],
+            Led(9, 1, epoch=1, log_end=3),
+            False,
+        ),  # it had c since
+        (
+            "0.10.2",
+            [Written(2, 1, epoch=0, first=1, last=1, digest=9)],
+            Led(9, 1, epoch=1, log_end=3),
+            False,
+        ),  # that lies elsewhere
+        (
+            "0.10.2",
+            [Written(2, 2, epoch=0, first=2, last=2, digest=9)],
+            Led(9, 1, epoch=1, log_end=3),
+            False,
+        ),  # that is somebody else's
     ],
 )
 def test_who_held_another_record_in_its_place_may_lose_it_for_all_where_logs_part_unfound(
@@ -196,25 +274,27 @@ def test_who_held_another_record_in_its_place_may_lose_it_for_all_where_logs_par
 
 def test_who_lost_its_tail_may_lose_it_for_all_if_it_stays_in_the_isr_and_leads() -> None:
     """KIP-966, semantics 8."""
-    tail = LostTail(5.0, 1, TOPIC_PARTITION, 2, 3)
+    tail = LostTail(5.0, 1, topic_partition=TOPIC_PARTITION, first=2, last=3)
     stayed = [stated(1, 0, 0, (0, 1), 0), stated(9, 1, 1, (1,), 1)]
     left = [stated(1, 0, 0, (0, 1), 0), stated(6, 0, 0, (0,), 1), stated(7, 0, 0, (0, 1), 2), stated(9, 1, 1, (1,), 3)]
-    leaders = {TOPIC_PARTITION: [Led(9, 1, 1, 2)]}
+    leaders = {TOPIC_PARTITION: [Led(9, 1, epoch=1, log_end=2)]}
     for states, rule in ((stayed, True), (left, False)):
         history = committed(states={TOPIC_PARTITION: states}, leaders=leaders)
         allowed = rules("leader-crash", "2.8", history, tails=[tail]).allowing(LOST)
         assert allowed.startswith("8 (KIP-966)") is rule
-    other = LostTail(5.0, 1, TOPIC_PARTITION, 3, 3)
+    other = LostTail(5.0, 1, topic_partition=TOPIC_PARTITION, first=3, last=3)
     history = committed(states={TOPIC_PARTITION: stayed}, leaders=leaders)
     assert rules("leader-crash", "2.8", history, tails=[other]).allowing(LOST) == ""
 
 
 def test_who_lost_its_disk_may_lose_it_for_all_if_it_leads_before_it_has_the_record_again() -> None:
     """KIP-903, semantics 8."""
-    tail = LostTail(5.0, 1, TOPIC_PARTITION, 0, 3, disk=True)
-    again = Written(7, 1, 0, 2, 2, 7)
+    tail = LostTail(5.0, 1, topic_partition=TOPIC_PARTITION, first=0, last=3, disk=True)
+    again = Written(7, 1, epoch=0, first=2, last=2, digest=7)
     for log_end, copied, allowed in ((0, [COPIED], True), (2, [COPIED], True), (3, [COPIED, again], False)):
-        history = committed(leaders={TOPIC_PARTITION: [Led(9, 1, 1, log_end)]}, copied={TOPIC_PARTITION: copied})
+        history = committed(
+            leaders={TOPIC_PARTITION: [Led(9, 1, epoch=1, log_end=log_end)]}, copied={TOPIC_PARTITION: copied}
+        )
         rule = rules("leader-crash", "2.8", history, tails=[tail]).allowing(LOST)
         assert rule.startswith("8 (KIP-903)") is allowed
 
@@ -224,12 +304,14 @@ def test_who_joined_behind_the_leader_epochs_start_may_lose_it_for_all_up_to_2_0
     states = [stated(1, 0, 1, (0,), 0), stated(5, 0, 1, (0, 1), 1), stated(9, 1, 2, (1,), 2)]
     for version, start, allowed in (("2.0.0", 3, True), ("2.0.0", 2, False), ("2.0.1", 3, False)):
         own = {
-            "written": {TOPIC_PARTITION: [Written(4, 0, 1, 2, 2, 7)]},
+            "written": {TOPIC_PARTITION: [Written(4, 0, epoch=1, first=2, last=2, digest=7)]},
             "copied": {},
-            "highs": {TOPIC_PARTITION: [High(5, 0, 1, 3)]},
+            "highs": {TOPIC_PARTITION: [High(5, 0, epoch=1, high_watermark=3)]},
         }
         history = committed(
-            states={TOPIC_PARTITION: states}, leaders={TOPIC_PARTITION: [Led(2, 0, 1, start), Led(9, 1, 2, 2)]}, **own
+            states={TOPIC_PARTITION: states},
+            leaders={TOPIC_PARTITION: [Led(2, 0, epoch=1, log_end=start), Led(9, 1, epoch=2, log_end=2)]},
+            **own,
         )
         rule = rules("kafka-7128", version, history).allowing(LOST)
         assert rule.startswith("8 (KAFKA-7128)") is allowed
@@ -241,16 +323,22 @@ def test_a_broker_that_died_before_reporting_its_copy_leads_with_it() -> None:
     """
     joined = [stated(6, 1, 1, (1,), 1), stated(7, 1, 1, (1, 2), 2), stated(9, 2, 2, (2,), 3)]
     states = {TOPIC_PARTITION: [stated(1, 0, 0, (0, 1), 0), *joined]}
-    unseen = Written(4.4, 1, 0, 2, 2, UNSEEN)
+    unseen = Written(4.4, 1, epoch=0, first=2, last=2, digest=UNSEEN)
     for found, log_end, copied, allowed in (
         (Unseen(unseen, 0), 2, [], True),
         (Unseen(unseen, 3), 2, [], False),  # its leader did not have it
         (Unseen(unseen, 1), 2, [], False),  # it led: that is something else
-        (Unseen(Written(4.4, 1, 0, 3, 3, UNSEEN), 0), 2, [], False),  # that lies elsewhere
-        (Unseen(Written(4.4, 2, 0, 2, 2, UNSEEN), 0), 2, [], False),  # another died so
-        (Unseen(unseen, 0), 3, [Written(8, 2, 1, 2, 2, 7)], False),  # broker-2 has it, too
+        (Unseen(Written(4.4, 1, epoch=0, first=3, last=3, digest=UNSEEN), 0), 2, [], False),  # that lies elsewhere
+        (Unseen(Written(4.4, 2, epoch=0, first=2, last=2, digest=UNSEEN), 0), 2, [], False),  # another died so
+        (Unseen(unseen, 0), 3, [Written(8, 2, epoch=1, first=2, last=2, digest=7)], False),  # broker-2 has it, too
     ):
-        leaders = {TOPIC_PARTITION: [Led(1, 0, 0, 0), Led(6, 1, 1, 3), Led(9, 2, 2, log_end)]}
+        leaders = {
+            TOPIC_PARTITION: [
+                Led(1, 0, epoch=0, log_end=0),
+                Led(6, 1, epoch=1, log_end=3),
+                Led(9, 2, epoch=2, log_end=log_end),
+            ]
+        }
         history = committed(
             states=states, leaders=leaders, copied={TOPIC_PARTITION: copied}, unseen={TOPIC_PARTITION: [found]}
         )
@@ -259,10 +347,10 @@ def test_a_broker_that_died_before_reporting_its_copy_leads_with_it() -> None:
         assert allowed or rule == ""
 
 
-TWO_EPOCHS = [Led(1, 0, 0, 0), Led(6, 1, 1, 0), Led(10, 0, 2, 0)]
+TWO_EPOCHS = [Led(1, 0, epoch=0, log_end=0), Led(6, 1, epoch=1, log_end=0), Led(10, 0, epoch=2, log_end=0)]
 """broker-0 led, then broker-1, then broker-0 again."""
-LED_BY_2 = [*TWO_EPOCHS, Led(20, 2, 3, 3)]
-OF_THE_PAST = Fetched(2, 2, 0, 0)
+LED_BY_2 = [*TWO_EPOCHS, Led(20, 2, epoch=3, log_end=3)]
+OF_THE_PAST = Fetched(2, 2, source=0, epoch=0)
 """broker-2 fetches from broker-0, as it was told to in epoch 0."""
 
 
@@ -270,11 +358,11 @@ def past(leaders: list[Led], fetched: Fetched, *roles: Followed, digest: int = 7
     """c is written by broker-0 in epoch 2, at 11, and acknowledged at 14."""
     return History(
         leaders={TOPIC_PARTITION: leaders},
-        followers={TOPIC_PARTITION: [Followed(2, 2, 0, 0, 13), *roles]},
+        followers={TOPIC_PARTITION: [Followed(2, 2, leader=0, epoch=0, until_ms=13), *roles]},
         fetched={TOPIC_PARTITION: [fetched]},
-        written={TOPIC_PARTITION: [Written(11, 0, 2, 2, 2, digest)]},
+        written={TOPIC_PARTITION: [Written(11, 0, epoch=2, first=2, last=2, digest=digest)]},
         acknowledged={(TOPIC_PARTITION, digest): 14},
-        highs={TOPIC_PARTITION: [High(14, 0, 2, 3)]},
+        highs={TOPIC_PARTITION: [High(14, 0, epoch=2, high_watermark=3)]},
     )
 
 
@@ -285,11 +373,21 @@ def past(leaders: list[Led], fetched: Fetched, *roles: Followed, digest: int = 7
         ("0.8.2", LED_BY_2, OF_THE_PAST, True),
         ("2.1", LED_BY_2, OF_THE_PAST, False),  # its fetch names the epoch
         ("2.0.1", TWO_EPOCHS, OF_THE_PAST, False),  # it has never led
-        ("2.0.1", [*TWO_EPOCHS, Led(12, 2, 3, 3)], OF_THE_PAST, False),  # it led before c was acknowledged
-        ("2.0.1", [Led(1, 0, 0, 0), Led(10, 0, 2, 0), Led(20, 2, 3, 3)], OF_THE_PAST, False),  # broker-0 led throughout
-        ("2.0.1", LED_BY_2, Fetched(11, 2, 0, 2), False),  # it began in the epoch
-        ("2.0.1", LED_BY_2, Fetched(2, 2, 0, 0, until_ms=13), False),  # it had ended in time
-        ("2.0.1", LED_BY_2, Fetched(2, 2, 1, 0), False),  # it fetched from somebody else
+        (
+            "2.0.1",
+            [*TWO_EPOCHS, Led(12, 2, epoch=3, log_end=3)],
+            OF_THE_PAST,
+            False,
+        ),  # it led before c was acknowledged
+        (
+            "2.0.1",
+            [Led(1, 0, epoch=0, log_end=0), Led(10, 0, epoch=2, log_end=0), Led(20, 2, epoch=3, log_end=3)],
+            OF_THE_PAST,
+            False,
+        ),  # broker-0 led throughout
+        ("2.0.1", LED_BY_2, Fetched(11, 2, source=0, epoch=2), False),  # it began in the epoch
+        ("2.0.1", LED_BY_2, Fetched(2, 2, source=0, epoch=0, until_ms=13), False),  # it had ended in time
+        ("2.0.1", LED_BY_2, Fetched(2, 2, source=1, epoch=0), False),  # it fetched from somebody else
     ],
 )
 def test_who_fetches_on_from_an_epoch_of_the_past_may_lose_for_all_up_to_2_0(
@@ -303,10 +401,10 @@ def test_who_fetches_on_from_an_epoch_of_the_past_may_lose_for_all_up_to_2_0(
 @pytest.mark.parametrize(
     ("version", "role", "allowed"),
     [
-        ("2.0.0", Followed(13, 2, 0, 2), True),
-        ("0.10.2", Followed(13, 2, 0, 2), True),
-        ("2.0.1", Followed(13, 2, 0, 2), False),  # two epochs later it is restarted
-        ("2.0.0", Followed(13, 2, 1, 1), False),  # another leader
+        ("2.0.0", Followed(13, 2, leader=0, epoch=2), True),
+        ("0.10.2", Followed(13, 2, leader=0, epoch=2), True),
+        ("2.0.1", Followed(13, 2, leader=0, epoch=2), False),  # two epochs later it is restarted
+        ("2.0.0", Followed(13, 2, leader=1, epoch=1), False),  # another leader
     ],
 )
 def test_who_is_told_of_the_epoch_and_fetches_on_may_lose_for_all_up_to_2_0_0(
@@ -325,11 +423,16 @@ def test_another_record_than_the_lost_one_proves_nothing() -> None:
 @pytest.mark.parametrize(
     ("version", "leaders", "copied", "allowed"),
     [
-        ("2.0.1", TWO_EPOCHS, Copied(12, 2, 3, 0, 2), True),
-        ("2.1", TWO_EPOCHS, Copied(12, 2, 3, 0, 2), False),
-        ("2.0.1", TWO_EPOCHS, Copied(12, 2, 2, 0, 2), False),  # the difference is what it copied
-        ("2.0.1", [Led(1, 0, 0, 0), Led(10, 0, 2, 0)], Copied(12, 2, 3, 0, 2), False),  # nobody led in between
-        ("2.0.1", TWO_EPOCHS, Copied(12, 2, 3, 1, 2), False),  # one order late
+        ("2.0.1", TWO_EPOCHS, Copied(12, 2, first=3, followed=0, epoch=2), True),
+        ("2.1", TWO_EPOCHS, Copied(12, 2, first=3, followed=0, epoch=2), False),
+        ("2.0.1", TWO_EPOCHS, Copied(12, 2, first=2, followed=0, epoch=2), False),  # the difference is what it copied
+        (
+            "2.0.1",
+            [Led(1, 0, epoch=0, log_end=0), Led(10, 0, epoch=2, log_end=0)],
+            Copied(12, 2, first=3, followed=0, epoch=2),
+            False,
+        ),  # nobody led in between
+        ("2.0.1", TWO_EPOCHS, Copied(12, 2, first=3, followed=1, epoch=2), False),  # one order late
     ],
 )
 def test_who_copied_in_an_epoch_of_the_past_may_differ_before_that_up_to_2_0(
@@ -348,12 +451,12 @@ def test_an_unclean_election_must_have_been_one() -> None:
     again = {TOPIC_PARTITION: [*unclean[TOPIC_PARTITION], stated(10, -1, 2, (1,), 2), stated(11, 1, 3, (1,), 3)]}
     before = {TOPIC_PARTITION: [stated(0, 1, -2, (1,), 0), stated(1, 0, 0, (0, 1), 1), stated(9, 1, 1, (1,), 2)]}
     for states, led, allowed in (
-        (clean, Led(9, 1, 1, 2), False),
-        (unclean, Led(9, 1, 1, 2), True),
-        (again, Led(12, 1, 3, 2), True),  # it died before it was told, and is elected again
-        (before, Led(9, 1, 1, 2), False),  # there was one, before the record was written
-        (unclean, Led(9, 1, 1, 3), False),  # who was elected so has the record
-        (unclean, Led(9, 2, 1, 2), False),  # another led without it
+        (clean, Led(9, 1, epoch=1, log_end=2), False),
+        (unclean, Led(9, 1, epoch=1, log_end=2), True),
+        (again, Led(12, 1, epoch=3, log_end=2), True),  # it died before it was told, and is elected again
+        (before, Led(9, 1, epoch=1, log_end=2), False),  # there was one, before the record was written
+        (unclean, Led(9, 1, epoch=1, log_end=3), False),  # who was elected so has the record
+        (unclean, Led(9, 2, epoch=1, log_end=2), False),  # another led without it
     ):
         copied = {TOPIC_PARTITION: [COPIED] if led.log_end == 3 else []}
         history = committed(states=states, leaders={TOPIC_PARTITION: [led]}, copied=copied)
@@ -369,18 +472,26 @@ def test_a_leader_that_is_back_in_its_epoch_begins_at_its_checkpoint() -> None:
     truth = Truth(watermarks_back=[StepBack(TOPIC_PARTITION, "broker-1", 4, 7, 5, 20.0)])
     (broken,) = broken_promises(truth, History())
     assert (broken.what, broken.broker, broken.epoch) == ("high-watermark", 1, 4)
-    once = History(leaders={TOPIC_PARTITION: [Led(1, 1, 4, 0), Led(2, 0, 5, 0), Led(3, 1, 6, 0)]})
-    twice = History(leaders={TOPIC_PARTITION: [Led(1, 1, 4, 0), Led(9, 1, 4, 7)]})
+    once = History(
+        leaders={
+            TOPIC_PARTITION: [
+                Led(1, 1, epoch=4, log_end=0),
+                Led(2, 0, epoch=5, log_end=0),
+                Led(3, 1, epoch=6, log_end=0),
+            ]
+        }
+    )
+    twice = History(leaders={TOPIC_PARTITION: [Led(1, 1, epoch=4, log_end=0), Led(9, 1, epoch=4, log_end=7)]})
     assert rules("leader-crash", "2.8", once).allowing(broken) == ""
     assert rules("leader-crash", "2.8", twice).allowing(broken).startswith("3:")
 
 
 def test_a_tail_that_is_written_again_in_the_same_epoch_differs_from_the_followers() -> None:
     """KIP-966, semantics 8: epochs cannot tell the two apart."""
-    tail = LostTail(5.0, 1, TOPIC_PARTITION, 2, 3)
+    tail = LostTail(5.0, 1, topic_partition=TOPIC_PARTITION, first=2, last=3)
     broken = Broken("divergence", "", TOPIC_PARTITION, 2)
     for epoch, allowed in ((4, True), (5, False)):
-        history = History(leaders={TOPIC_PARTITION: [Led(1, 1, 4, 0), Led(9, 1, epoch, 2)]})
+        history = History(leaders={TOPIC_PARTITION: [Led(1, 1, epoch=4, log_end=0), Led(9, 1, epoch=epoch, log_end=2)]})
         rule = rules("leader-crash", "2.8", history, tails=[tail]).allowing(broken)
         assert rule.startswith("8 (KIP-966)") is allowed
         below = Broken("divergence", "", TOPIC_PARTITION, 1)
@@ -526,7 +637,8 @@ def test_a_replica_that_was_moved_away_unasked_may_differ(
     assigned: list[Assigned], led_ms: float, allowed: bool
 ) -> None:
     history = History(
-        assignments={TOPIC_PARTITION: assigned}, leaders={TOPIC_PARTITION: [Led(led_ms, 0, 0, 0), Led(10, 1, 1, 0)]}
+        assignments={TOPIC_PARTITION: assigned},
+        leaders={TOPIC_PARTITION: [Led(led_ms, 0, epoch=0, log_end=0), Led(10, 1, epoch=1, log_end=0)]},
     )
     one = Broken("divergence", "", TOPIC_PARTITION, 0, others=(0,), held=((0, 0, 7), (1, 1, 8)))
     assert rules("partitions-move", "2.8", history).allowing(one) == (LEFT_BEHIND if allowed else "")
@@ -543,16 +655,17 @@ def test_a_replica_that_was_moved_away_unasked_may_differ(
         ((8, 9), [], False),  # not from its beginning
         ((7, 9), [], False),
         ((7, 8, 9, 10), [], False),  # more than it held
-        ((7, 8, 9), [Cut(8, 0, 2, 3, "high-watermark")], False),  # it has told of that one's end
+        ((7, 8, 9), [Cut(8, 0, to=2, log_end=3, reason="high-watermark")], False),  # it has told of that one's end
         ((), [], False),
     ],
 )
 def test_a_log_that_was_being_thrown_away_may_be_back_after_a_power_loss(
     found: tuple[int, ...], cut: list[Cut], allowed: bool
 ) -> None:
-    written = [Written(at_ms, 0, 0, at_ms, at_ms, 7 + at_ms) for at_ms in range(3)]
+    written = [Written(at_ms, 0, epoch=0, first=at_ms, last=at_ms, digest=7 + at_ms) for at_ms in range(3)]
     history = History(
-        written={TOPIC_PARTITION: written}, cuts={TOPIC_PARTITION: [*cut, Cut(20, 0, len(found), 3, UNTOLD)]}
+        written={TOPIC_PARTITION: written},
+        cuts={TOPIC_PARTITION: [*cut, Cut(20, 0, to=len(found), log_end=3, reason=UNTOLD)]},
     )
     one = Broken("recovery", "", TOPIC_PARTITION, broker=0, found=found, since_ms=20)
     assert bool(rules("leader-crash", "2.8", history).allowing(one)) is allowed
@@ -567,13 +680,38 @@ DISPLACED = Broken("epoch-cache", "", TOPIC_PARTITION, 2, broker=0, epoch=1)
 @pytest.mark.parametrize(
     ("version", "led", "copied", "allowed"),
     [
-        ("2.3", Led(5, 0, 2, 5), Written(9, 0, 5, 5, 5, 7, 1), True),
-        ("2.6", Led(5, 0, 2, 5), Written(9, 0, 5, 5, 5, 7, 1), False),  # mended
-        ("2.3", Led(5, 1, 2, 5), Written(9, 0, 5, 5, 5, 7, 1), False),  # another led
-        ("2.3", Led(10, 0, 2, 5), Written(9, 0, 5, 5, 5, 7, 1), False),  # later
-        ("2.3", Led(5, 0, 1, 5), Written(9, 0, 5, 5, 5, 7, 1), False),  # in no later epoch
-        ("2.3", Led(5, 0, 2, 5), Written(9, 0, 5, 5, 5, 7, 5), False),  # what came then was of another epoch
-        ("2.3", Led(5, 0, 2, 5), Written(9, 0, 5, 1, 1, 7, 1), False),  # below
+        ("2.3", Led(5, 0, epoch=2, log_end=5), Written(9, 0, epoch=5, first=5, last=5, digest=7, of=1), True),
+        (
+            "2.6",
+            Led(5, 0, epoch=2, log_end=5),
+            Written(9, 0, epoch=5, first=5, last=5, digest=7, of=1),
+            False,
+        ),  # mended
+        (
+            "2.3",
+            Led(5, 1, epoch=2, log_end=5),
+            Written(9, 0, epoch=5, first=5, last=5, digest=7, of=1),
+            False,
+        ),  # another led
+        (
+            "2.3",
+            Led(10, 0, epoch=2, log_end=5),
+            Written(9, 0, epoch=5, first=5, last=5, digest=7, of=1),
+            False,
+        ),  # later
+        (
+            "2.3",
+            Led(5, 0, epoch=1, log_end=5),
+            Written(9, 0, epoch=5, first=5, last=5, digest=7, of=1),
+            False,
+        ),  # in no later epoch
+        (
+            "2.3",
+            Led(5, 0, epoch=2, log_end=5),
+            Written(9, 0, epoch=5, first=5, last=5, digest=7, of=5),
+            False,
+        ),  # what came then was of another epoch
+        ("2.3", Led(5, 0, epoch=2, log_end=5), Written(9, 0, epoch=5, first=1, last=1, digest=7, of=1), False),  # below
     ],
 )
 def test_an_epoch_in_which_nothing_was_written_takes_the_one_before_along(

@@ -167,8 +167,8 @@ def test_a_first_state_whose_writer_was_not_told_is_told_to_nobody() -> None:
         {"away": {"broker-3": [(6_011.0, 7_000.0)]}},  # it had its answer, or had given up
         {"away": {"broker-2": [(12.0, 900.0)]}},
         {"created": {(TOPIC_PARTITION, 1)}},  # it was told
-        {"leaders": {TOPIC_PARTITION: [Led(20.0, 0, 0, 0)]}},
-        {"followers": {TOPIC_PARTITION: [Followed(20.0, 1, 0, 0)]}},
+        {"leaders": {TOPIC_PARTITION: [Led(20.0, 0, epoch=0, log_end=0)]}},
+        {"followers": {TOPIC_PARTITION: [Followed(20.0, 1, leader=0, epoch=0)]}},
         {"offices": [Office(1.0, "broker-3", 1), Office(5_000.0, "broker-2", 2)]},  # the next has read it
         {"offices": []},
     ],
@@ -190,19 +190,25 @@ def test_a_state_that_was_written_again_is_known() -> None:
 
 OUT = Leadership(BrokerId(1), LeaderEpoch(3), brokers(1), ControllerEpoch(1), 4)
 """broker-0 is not in sync."""
-SAME = [Settled(at_ms, 0, 1, 4, 1, True) for at_ms in (10.0, 11.0, 12.0, 13.0, 14.0)]
+SAME = [Settled(at_ms, 0, leader=1, to=4, epoch=1, answered=True) for at_ms in (10.0, 11.0, 12.0, 13.0, 14.0)]
 
 
 @pytest.mark.parametrize(
     ("version", "led", "answers", "what", "allowed"),
     [
-        ("2.3", Led(5, 0, 2, 4), SAME, "isr", True),
-        ("2.6", Led(5, 0, 2, 4), SAME, "isr", False),  # mended
-        ("2.3", Led(5, 1, 2, 4), SAME, "isr", False),  # it never led
-        ("2.3", Led(5, 0, 2, 3), SAME, "isr", False),  # and wrote something
-        ("2.3", Led(5, 0, 2, 4), SAME[1:], "isr", False),  # not often enough to tell
-        ("2.3", Led(5, 0, 2, 4), [*SAME, Settled(15.0, 0, 1, 6, 3, True)], "isr", False),  # it was told something else
-        ("2.3", Led(5, 0, 2, 4), SAME, "settings", False),
+        ("2.3", Led(5, 0, epoch=2, log_end=4), SAME, "isr", True),
+        ("2.6", Led(5, 0, epoch=2, log_end=4), SAME, "isr", False),  # mended
+        ("2.3", Led(5, 1, epoch=2, log_end=4), SAME, "isr", False),  # it never led
+        ("2.3", Led(5, 0, epoch=2, log_end=3), SAME, "isr", False),  # and wrote something
+        ("2.3", Led(5, 0, epoch=2, log_end=4), SAME[1:], "isr", False),  # not often enough to tell
+        (
+            "2.3",
+            Led(5, 0, epoch=2, log_end=4),
+            [*SAME, Settled(15.0, 0, leader=1, to=6, epoch=3, answered=True)],
+            "isr",
+            False,
+        ),  # it was told something else
+        ("2.3", Led(5, 0, epoch=2, log_end=4), SAME, "settings", False),
     ],
 )
 def test_an_epoch_unknown_to_its_leader_keeps_a_replica_asking(

@@ -78,7 +78,7 @@ def test_nothing_allows_an_election_before_it_was_on_or_after(on_ms: float, off_
     """Nor what it takes away."""
     history = committed(
         states={TOPIC_PARTITION: [stated(7, 0, 0, (0,), 0), stated(9, 1, 1, (1,), 1)]},
-        leaders={TOPIC_PARTITION: [Led(9, 1, 1, 2)]},
+        leaders={TOPIC_PARTITION: [Led(9, 1, epoch=1, log_end=2)]},
     )
     history.unclean = settings_from(config_read(on_ms, ON), config_read(off_ms, OFF))
     found = Rules(resolved_for("clean-election-waits", "2.8"), history, tails=[])

@@ -13,11 +13,11 @@ from tests.ids import brokers
 
 TOPIC_PARTITION = ("t", 0)
 LOST = Broken("lost", "c is lost", TOPIC_PARTITION, 2, m.ALL_ACKS, "c", digest=7)
-C = Written(4, 0, 0, 2, 2, 7)
+C = Written(4, 0, epoch=0, first=2, last=2, digest=7)
 """The record that is lost, as its leader wrote it."""
-COPIED = Written(4.4, 1, 0, 2, 2, 7)
+COPIED = Written(4.4, 1, epoch=0, first=2, last=2, digest=7)
 """The same, as broker-1 has it."""
-HIGH = High(4.6, 0, 0, 3)
+HIGH = High(4.6, 0, epoch=0, high_watermark=3)
 """By then it is committed."""
 
 
