@@ -33,7 +33,7 @@ steps:
 
 def workload_of(minutes: int) -> str:
     """The scenario, as YAML."""
-    cuts = [f"  - cut: az-{minute % 3}\n  - pause: 10\n  - heal\n  - pause: 50\n" for minute in range(minutes)]
+    cuts = [f"  - cut: az-{minute % 3}\n  - sleep: 10\n  - heal\n  - sleep: 50\n" for minute in range(minutes)]
     return f"{WORKLOAD}{''.join(cuts)}  - stop-workload: steady\n"
 
 

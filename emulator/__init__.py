@@ -16,6 +16,7 @@
 Beside them: `compilable`, `compiling`, `compiled_modules` (the machines as native code: its modules, its compilation,
 its use), `topology` (nodes and availability zones), `check_table` (every check), `run_layout` (files of a run's
 directory), `packaged` (paths of scenarios, recordings and topologies), `html_file` (a self-contained page), `identity`
-(identity of a process), `orphans` (processes end with their parent), `regular_files`, `terminal`, `screen`,
-`exit_codes`, `toplevel_errors` and `interrupt_redelivery` (input, output and ending of all our processes).
+(identity of a process), `old_names` (old names of verbs and keys), `orphans` (processes end with their parent),
+`regular_files`, `terminal`, `screen`, `exit_codes`, `toplevel_errors` and `interrupt_redelivery` (input, output and
+ending of all our processes).
 """

@@ -23,6 +23,7 @@ from emulator.faults.link_fault_kinds import Recovery, RuleError
 from emulator.faults.link_rule_building import amounts_of, fault_of
 from emulator.faults.link_words import links_in, listed
 from faultline.errors import FaultlineError, NotStarted, Refused
+from faultline.old_keywords import takes_old_names
 from faultline.settled import settled
 from faultline.verdict import Verdict
 from protocol.ids import BrokerId
@@ -154,8 +155,9 @@ class AsyncCluster:
 
         `cut("az-0")`: from all others. `cut("broker-0", "broker-1")`: the link between them. `cut("client-0", "->",
         "broker-1")`: one way. A place may be `leader:t-0` or `active-controller`, too. Kafka clients of an AZ share the
-        links of its `client-N`. `only`: frames of these APIs. `client_id`: connections of Kafka clients with this
-        client id; here and below. `recovery`: data flows after the heal at TCP's next retransmission, or at once.
+        links of its `client-N`. `only`: frames of these APIs, or connections of these purposes. `client_id`:
+        connections of Kafka clients with this client id; here and below. `recovery`: data flows after the heal at TCP's
+        next retransmission, or at once.
         """
         return await self.link_fault("cut", places, only, client_id, recovery)
 
@@ -163,11 +165,12 @@ class AsyncCluster:
         """Queue frames between these places until the heal. Returns the rule's name."""
         return await self.link_fault("hold", places, only, client_id)
 
+    @takes_old_names
     async def delay(
-        self, *places: str, ms: float, jitter_ms: float = 0.0, only: Sequence[str] = (), client_id: str = ""
+        self, *places: str, delay_ms: float, jitter_ms: float = 0.0, only: Sequence[str] = (), client_id: str = ""
     ) -> str:
         """Delay every frame between these places. Returns the rule's name."""
-        return await self.link_fault("delay", places, only, client_id, delay_ms=ms, jitter_ms=jitter_ms)
+        return await self.link_fault("delay", places, only, client_id, delay_ms=delay_ms, jitter_ms=jitter_ms)
 
     async def loss(self, *places: str, share: float, only: Sequence[str] = (), client_id: str = "") -> str:
         """Lose a share of frames, which come by a retransmission. Returns the rule's name."""
@@ -178,6 +181,15 @@ class AsyncCluster:
     ) -> str:
         """Limit the bytes per second of a node over these links. Returns the rule's name."""
         return await self.link_fault("bandwidth", places, only, client_id, bytes_per_s=bytes_per_s)
+
+    async def reset(
+        self, *places: str, every_ms: float = 0.0, only: Sequence[str] = (), client_id: str = ""
+    ) -> str:
+        """Reset all connections between these places, once; later ones at the age `every_ms`.
+
+        Returns the rule's name. `only`: connections of these purposes.
+        """
+        return await self.link_fault("reset", places, only, client_id, every_ms=every_ms)
 
     async def link_fault(
         self,
@@ -247,9 +259,10 @@ class AsyncCluster:
         """Replace a log directory of stopped nodes, or the whole disk, by an empty one."""
         await self._machines("lose-disk", nodes, directory=directory)
 
-    async def slow_disk(self, *nodes: str, takes_ms: float, fsync_ms: float = 0.0) -> None:
-        """Make each operation of a disk take so long."""
-        given = {"takes_ms": takes_ms, "fsync_ms": fsync_ms}
+    @takes_old_names
+    async def slow_disk(self, *nodes: str, operation_ms: float, fsync_ms: float = 0.0) -> None:
+        """Slow down each operation of a disk by `operation_ms`, each fsync by `fsync_ms`."""
+        given = {"operation_ms": operation_ms, "fsync_ms": fsync_ms}
         await self._machines("slow-disk", nodes, given=given)
 
     async def clock_jump(self, *nodes: str, jump_ms: float) -> None:

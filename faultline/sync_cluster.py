@@ -89,6 +89,7 @@ class Cluster:
     delay = blocking(AsyncCluster.delay)
     loss = blocking(AsyncCluster.loss)
     bandwidth = blocking(AsyncCluster.bandwidth)
+    reset = blocking(AsyncCluster.reset)
     link_fault = blocking(AsyncCluster.link_fault)
     heal = blocking(AsyncCluster.heal)
 

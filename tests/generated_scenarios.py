@@ -155,8 +155,8 @@ GOOD: Final[dict[str, tuple[str, ...]]] = {
     "settings_files": ("[]",),
     "socket_timeout_s": ("1", "10"),
     "speed": ("5",),
-    "steps": ("[pause: 0.1]", "[heal]"),
-    "takes_ms": ("1",),
+    "steps": ("[sleep: 0.1]", "[heal]"),
+    "operation_ms": ("1",),
     "text": ("what is expected",),
     "timeout_ms": ("100", "1500"),
     "times": ("1", "2"),
@@ -207,7 +207,7 @@ GOOD_OF: Final[dict[Field, tuple[str, ...]]] = {
     ("lose-disk", "node"): ("1", "leader of t-0"),
     ("lose-unsynced", "node"): ("1", "leader of t-1"),
     ("start", "node"): ("1", "0", "leader of t-0"),
-    ("resume-node", "node"): ("1", "active controller"),
+    ("resume", "node"): ("1", "active controller"),
     ("lose-disk", "dir"): ("",),
     ("disk-full", "dir"): ("",),
     ("disk-error", "dir"): ("",),
@@ -335,12 +335,12 @@ class _File:
             steps += ["{produce: {broker: 0, values: [c], acks: 1}, background: b}"]
         if part in ("start", "lose-unsynced", "lose-disk"):
             steps.append("kill: 1")
-        if part == "resume-node":
-            steps.append("pause-node: 1")
+        if part == "resume":
+            steps.append("pause: broker-1")
         if part in VERBS:
             steps.append(self._verb(part, {key: hostile}))
         elif part == "around":
-            steps.append(f"{{pause: 0.1, {key}: {hostile}}}")
+            steps.append(f"{{sleep: 0.1, {key}: {hostile}}}")
         elif part.startswith("wait: "):
             steps.append(f"wait: {{until: {{{part.removeprefix('wait: ')}: {hostile}}}, limit_s: 1}}")
         elif part == "library settings":
@@ -423,7 +423,7 @@ def _marred(chance: Random, text: str) -> str:
         "---", "...", "? [a]", "  - *a", "  - &a [*a]", "\t- heal", "%YAML 9.9", "steps: []", "id: y", "<<: {id: z}",
         "  -", "  - {}", "  - []", "  - [heal]", "- heal", "  - ? heal", "\x07", "\x00", "\ufeff", "\u2028", "\x85",
         "\ud800",
-        "{" * 50, "[" * 5000, "# " + "x" * 100_000, "  - pause: 1 # " * 3, "'", '"', "|", ">", "  - heal: !!map",
+        "{" * 50, "[" * 5000, "# " + "x" * 100_000, "  - sleep: 1 # " * 3, "'", '"', "|", ">", "  - heal: !!map",
         "x" * 1_100_000, "  - repeat: {times: 10000, steps: [repeat: {times: 10000, steps: [heal]}]}",
         "  - repeat: {times: 0, steps: []}", "l0: &l0 [" + ", ".join("x" * 20) + "]",
         "\n".join(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 10)}]" if n else "l0: &l0 [x]" for n in range(9)),

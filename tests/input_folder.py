@@ -21,9 +21,9 @@ steps:
   - start: 1
   - create-topic: {topic: t, assignment: [[0, 1], [1, 0]]}
   - produce: {client: client-0, values: [a, b], acks: all}
-  - pause: 1
+  - sleep: 1
   - cut: {az: az-1}
-  - pause: 1
+  - sleep: 1
   - heal
   - snapshot: end
 expectations:
@@ -34,7 +34,7 @@ title: x
 scenario: scenario.yaml
 kafka: [2.8]
 set: {min.insync.replicas: [1, 2]}
-param: {pause#1: [0.1, 0.2]}
+param: {sleep#1: [0.1, 0.2]}
 seeds: 1..1
 measures: [isr_shrinks]
 """

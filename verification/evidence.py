@@ -78,15 +78,15 @@ steps:
   - heal
   - wait: isr restored
   - kill: 2
-  - pause: 8
+  - sleep: 8
   - start: 2
   - wait: isr restored
   - produce: {broker: 1, values: [e], acks: all}
-  - pause: 1
+  - sleep: 1
   - fetch: {broker: 1, offset: 0}
   - committed: {group: g, client: az-1}
   - produce: {broker: 1, values: [f], acks: all}
-  - pause: 40
+  - sleep: 40
 expectations: []
 expects_violations:
   - {check: lost-acknowledged, because: c was acknowledged by a leader that the cluster had replaced}

@@ -107,7 +107,7 @@ def play(cluster: faultline.Cluster, number: int, chance: random.Random) -> list
 
     cluster.kill(broker)
     time.sleep(chance.choice((0.0, 0.5, 2.0)))
-    cluster.delay(*chance.sample(AZS[:3], 2), ms=chance.choice(DELAYS_MS))
+    cluster.delay(*chance.sample(AZS[:3], 2), delay_ms=chance.choice(DELAYS_MS))
     start(cluster, broker)
     join("started")
     time.sleep(chance.choice((0.0, 0.3, 1.0)))

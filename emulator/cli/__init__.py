@@ -4,4 +4,5 @@ Reading order: `app` (every command's options, and `main`), `app_live`, `app_liv
 for a running cluster; `cluster_options`: their common options), `play_options` (options of commands that play),
 `commands` (the implementations, one module per command), `doctor` (checks of this machine), `on_spark` (`--master`),
 `notebook` (commands and queries for notebooks). `plain_values`: bounds of every option's value.
+`old_arguments`: old names of commands and options.
 """

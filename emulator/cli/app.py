@@ -12,6 +12,7 @@ from cyclopts import App, CycloptsError, Parameter
 
 from emulator.cli import app_live, app_live_machines, app_live_use
 from emulator.cli.cluster_options import Cluster
+from emulator.cli.old_arguments import current_arguments, old_names_shown
 from emulator.cli.plain_values import require_plain
 from emulator.cli.play_options import (
     OF_SCENARIO,
@@ -398,7 +399,7 @@ def sweep(
     set_
         `key=A,B`: any Kafka setting and its values; repeatable.
     param
-        `NAME=A,B`: a parameter of the scenario's file and its values, such as pause#2=10,30 or cut.at_s=5,12;
+        `NAME=A,B`: a parameter of the scenario's file and its values, such as sleep#2=10,30 or cut.at_s=5,12;
         repeatable.
     kafka_version
         The brokers' versions, A,B.
@@ -626,7 +627,9 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _command(arguments: list[str] | None) -> int:
     try:
-        code = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+        with old_names_shown():
+            words = current_arguments(sys.argv[1:] if arguments is None else arguments)
+            code = app(words, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
         line = "; ".join(part.strip() for part in str(error).splitlines() if part.strip())
         print(f"faultline: {line}".encode(errors="backslashreplace").decode(), file=sys.stderr)

@@ -141,8 +141,13 @@ def status(*, watch: bool = False, options: Asked = DEFAULTS) -> int:
 class Part:
     """The connections and frames that a link fault affects; by default all."""
 
-    only: Annotated[str | None, Parameter(help="Only frames of these APIs, such as Fetch,Produce.")] = None
-    purposes: Annotated[str | None, Parameter(help="Only connections of these purposes.")] = None
+    only: Annotated[
+        list[str] | None,
+        Parameter(
+            negative=(),
+            help="Only frames of these APIs, such as Fetch,Produce, or connections of these purposes, such as fetcher.",
+        ),
+    ] = None
     client_id: Annotated[str | None, Parameter(help="Only connections of Kafka clients with this client.id.")] = None
 
 
@@ -154,7 +159,7 @@ def _link_command(fault: type[LinkFault]) -> Callable[..., int]:
     def command(*places: Words, part: Part = ALL, options: Asked = DEFAULTS) -> int:
         from emulator.cli.commands.live_faults import link_fault_command
 
-        return link_fault_command(options.asking(fault.VERB), places, part.only, part.purposes, part.client_id)
+        return link_fault_command(options.asking(fault.VERB), places, part.only or (), part.client_id)
 
     same = f"Same as for cut{f', then {fault.HELP_AMOUNTS}' if fault.HELP_AMOUNTS else ''}."
     command.__doc__ = f"""{fault.HELP}
@@ -175,6 +180,8 @@ for _verb, _fault in LINK_FAULTS.items():
 def heal(*places: Words, kind: LinkFaultKind | None = None, options: Asked = DEFAULTS) -> int:
     """End the link faults that name all of these places; without places, every link fault.
 
+    Frames that `hold` has queued go on.
+
     Parameters
     ----------
     places
@@ -187,18 +194,4 @@ def heal(*places: Words, kind: LinkFaultKind | None = None, options: Asked = DEF
     return heal_command(options.asking("heal"), places, kind or "")
 
 
-@app.command
-def release(*places: Words, options: Asked = DEFAULTS) -> int:
-    """Deliver the frames that `hold` has queued.
-
-    Parameters
-    ----------
-    places
-        Same as for heal.
-    """
-    from emulator.cli.commands.live_faults import heal_command
-
-    return heal_command(options.asking("release"), places, "hold")
-
-
-_COMMANDS = ("up", "attach", "down", "status", *LINK_FAULTS, "heal", "release")
+_COMMANDS = ("up", "attach", "down", "status", *LINK_FAULTS, "heal")

@@ -14,9 +14,9 @@ from emulator.cli.cluster_options import WAITING, Waiting
 from emulator.cli.play_options import Files, Setting
 from emulator.faults.machine_fault_kinds import LIVE_FAULTS, HardwareFault
 
-Dir = Annotated[str | None, Parameter(name="--dir", help="One of the broker's log.dirs; by default the whole disk.")]
+Dir = Annotated[str | None, Parameter(help="One of the broker's log.dirs; by default the whole disk.")]
 
-Unset = Annotated[list[str] | None, Parameter(name="--unset", negative=())]
+Removed = Annotated[list[str] | None, Parameter(negative=())]
 
 HARDWARE = {word: fault for word, fault in LIVE_FAULTS.items() if issubclass(fault, HardwareFault)}
 
@@ -80,7 +80,7 @@ def start(
     *nodes: Nodes,
     kafka_version: str | None = None,
     set_: Setting = None,
-    unset: Unset = None,
+    remove: Removed = None,
     settings: Files = None,
     options: Waiting = WAITING,
 ) -> int:
@@ -92,7 +92,7 @@ def start(
         Version of the broker's binary from now on, such as 2.8.
     set_
         A broker setting from now on, `key=value`; repeatable.
-    unset
+    remove
         A broker setting to remove; repeatable.
     settings
         A server.properties with settings from now on; repeatable.
@@ -100,19 +100,19 @@ def start(
     from emulator.cli.commands.live_faults import start_command
 
     asking = options.asking("start")
-    return start_command(asking, nodes, kafka_version, tuple(set_ or ()), tuple(unset or ()), tuple(settings or ()))
+    return start_command(asking, nodes, kafka_version, tuple(set_ or ()), tuple(remove or ()), tuple(settings or ()))
 
 
 @app.command
-def power_loss(*nodes: Nodes, keep: int | None = None, options: Waiting = WAITING) -> int:
+def power_loss(*nodes: Nodes, batches_kept: int | None = None, options: Waiting = WAITING) -> int:
     """Kill a node and discard its page cache.
 
     Parameters
     ----------
-    keep
+    batches_kept
         Number of batches of each log that survive; by default the synced ones.
     """
-    return _machine("power-loss", nodes, options, keep)
+    return _machine("power-loss", nodes, options, batches_kept)
 
 
 @app.command
@@ -143,7 +143,7 @@ def _hardware_command(fault: type[HardwareFault]) -> Callable[..., int]:
     """A command made from a fault's definition, with an option for each of its fields."""
 
     def command(*nodes: Nodes, options: Waiting = WAITING, **given: float) -> int:
-        return _machine(fault.WORD, nodes, options, given=given)
+        return _machine(fault.VERB, nodes, options, given=given)
 
     field_options = [
         inspect.Parameter(
@@ -163,7 +163,7 @@ def _hardware_command(fault: type[HardwareFault]) -> Callable[..., int]:
 
 
 for _fault in HARDWARE.values():
-    app.command(_hardware_command(_fault), name=_fault.WORD)
+    app.command(_hardware_command(_fault), name=_fault.VERB)
 
 _COMMANDS = (
     "kill", "stop", "pause", "resume", "start", "power-loss", "disk-full", "disk-error", "lose-disk", *HARDWARE,

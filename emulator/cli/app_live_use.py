@@ -286,8 +286,8 @@ def consume(
     /,
     *,
     partition: int = 0,
-    from_offset: int = 0,
-    max_: Annotated[int, Parameter(name="--max")] = 100,
+    offset: int = 0,
+    records_max: int = 100,
     broker: int | None = None,
     az: str = "",
     options: Waiting = WAITING,
@@ -300,9 +300,9 @@ def consume(
         The topic's name.
     partition
         Number of the topic's partition.
-    from_offset
+    offset
         First offset to read.
-    max_
+    records_max
         Maximum number of records.
     broker
         Fetch from this broker, even if it is not the leader.
@@ -314,7 +314,7 @@ def consume(
     from protocol.ids import BrokerId, Offset
 
     target = None if broker is None else BrokerId(broker)
-    ask = Consume(topic, partition, Offset(from_offset), max_, target, az)
+    ask = Consume(topic, partition, Offset(offset), records_max, target, az)
     return consume_command(options.asking("consume"), ask)
 
 

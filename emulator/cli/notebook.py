@@ -69,10 +69,12 @@ def command(words: str) -> str:
     Exit codes of verdicts are no errors here. Raises Refused with the command's line for unusable input.
     """
     from emulator.cli.app import app
+    from emulator.cli.old_arguments import current_arguments
 
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = app(shlex.split(words), exit_on_error=False, print_error=False, result_action="return_value")
+        current = current_arguments(shlex.split(words))
+        code = app(current, exit_on_error=False, print_error=False, result_action="return_value")
     if code == UNUSABLE:
         raise Refused(err.getvalue().strip())
     return out.getvalue()

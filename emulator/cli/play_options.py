@@ -38,7 +38,7 @@ FileOfAll = Annotated[
 Replacement = Annotated[
     Parameters,
     Parameter(
-        help="Replacement of a value in the scenario's file, such as pause#2=30 or cut.at_s=12; repeatable.",
+        help="Replacement of a value in the scenario's file, such as sleep#2=30 or cut.at_s=12; repeatable.",
         validator=require_plain,
     ),
 ]

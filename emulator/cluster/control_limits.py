@@ -14,12 +14,9 @@ from msgspec import inspect
 from emulator.cluster.control_requests import AddPartitions, Ask, ElectPreferred
 
 OPTIONS: Final = {
-    "batches_kept": "--keep",
     "fault": "words",
-    "offset": "--from-offset",
     "place": "words",
     "rate_per_s": "--rate",
-    "records_max": "--max",
 }
 """{field: its option}, if the command line names it otherwise."""
 ARGUMENTS: Final = frozenset(("topic", "node", "values", "targets"))

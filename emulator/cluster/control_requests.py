@@ -146,7 +146,7 @@ class AlterTopic(Ask, frozen=True):
 
     topic: Word
     settings: dict[str, SettingValue] = {}
-    removed: Words = []
+    remove: Words = []
 
 
 class AlterBroker(Ask, frozen=True):
@@ -154,7 +154,7 @@ class AlterBroker(Ask, frozen=True):
 
     broker: Broker | None = None
     settings: dict[str, SettingValue] = {}
-    removed: Words = []
+    remove: Words = []
 
 
 class AddPartitions(Ask, frozen=True):
@@ -174,7 +174,9 @@ class Reassign(Ask, frozen=True):
     Done when the controller has moved all.
     """
 
-    targets: Annotated[dict[Word, list[Broker]], msgspec.Meta(min_length=1, max_length=1_000)]
+    targets: Annotated[dict[Word, list[Broker]], msgspec.Meta(min_length=1, max_length=1_000)] = msgspec.field(
+        name="partitions"
+    )
 
 
 class Produce(Ask, frozen=True):
@@ -221,7 +223,7 @@ class ElectPreferred(Ask, frozen=True):
 
 
 class StartWorkload(Ask, frozen=True):
-    """Start a producer of `rate_per_s` in each of `azs` (none: all).
+    """Start a producer of `rate` records per second in each of `azs` (none: all).
 
     `consumers`: a consumer in each, too.
 
@@ -231,7 +233,7 @@ class StartWorkload(Ask, frozen=True):
 
     name: Name
     topic: Word
-    rate_per_s: float = 10.0
+    rate_per_s: float = msgspec.field(default=10.0, name="rate")
     acks: Literal[0, 1, -1] | None = None
     retries: Annotated[int, msgspec.Meta(ge=0, le=INT_MAX)] | None = None
     idempotent: bool | None = None

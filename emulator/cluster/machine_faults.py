@@ -176,9 +176,9 @@ class MachineFaults:
         """Raises Refused."""
         given: dict[str, Any] = dict(ask.given)
         if directory:
-            given["dir"] = directory
+            given["directory"] = directory
         if ask.fault == "start" and name in self._roster.spec.settings:
-            given |= {"version": ask.version, "settings": {**ask.from_files, **ask.settings}}
+            given |= {"kafka_version": ask.version, "settings": {**ask.from_files, **ask.settings}}
         try:
             return msgspec.convert({"node": name, **given}, LIVE_FAULTS[ask.fault])
         except msgspec.ValidationError as error:

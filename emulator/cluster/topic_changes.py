@@ -75,13 +75,13 @@ class TopicChanges:
         self, ask: AlterTopic | AlterBroker, scope: str, known: Iterable[str]
     ) -> tuple[dict[str, Value], tuple[str, ...]]:
         """(settings to set, settings to remove). Raises Refused."""
-        if not ask.settings and not ask.removed:
+        if not ask.settings and not ask.remove:
             raise Refused("which settings? --set name=value, or --remove name")
         try:
             configs = {name: alterable(scope, name, value, self._kafka_version) for name, value in ask.settings.items()}
         except UnusableSetting as error:
             raise Refused(str(error)) from error
-        return configs, tuple(nearest(f"{scope} setting", name, known) for name in ask.removed)
+        return configs, tuple(nearest(f"{scope} setting", name, known) for name in ask.remove)
 
     async def add_partitions(self, ask: AddPartitions, job: Job) -> dict[str, Any]:
         """Add partitions; done when every new one has a leader. Raises Refused."""

@@ -147,7 +147,7 @@ class Hold(LinkFault, frozen=True, kw_only=True, tag="hold"):
     """Frames wait at the rule and go on, in order, when it is healed."""
 
     VERB = "hold"
-    HELP = "Queue frames between two places, in order, until `release`."
+    HELP = "Queue frames between two places, in order, until `heal`."
     RANK = 1
 
 
@@ -186,24 +186,24 @@ class Loss(LinkFault, frozen=True, kw_only=True, tag="loss"):
     HELP = "Lose a share of the packets, which TCP turns into delay."
     HELP_AMOUNTS = "the share: az-0 5%"
     RANK = 2
-    AMOUNTS = {"rate": "loss"}
+    AMOUNTS = {"share": "loss"}
     SHOWN = "one share such as 0.05 or 5%"
 
-    rate: Annotated[float, msgspec.Meta(gt=0.0, lt=1.0)] = msgspec.field(name="share")
+    share: Annotated[float, msgspec.Meta(gt=0.0, lt=1.0)]
 
     @classmethod
     def amounts_in(cls, texts: Sequence[str]) -> dict[str, float] | None:
         if len(texts) != 1:
             return None
         share = number(texts[0], "%")
-        return {"rate": share / 100 if texts[0].endswith("%") else share}
+        return {"share": share / 100 if texts[0].endswith("%") else share}
 
     def check(self) -> None:
-        if not 0 < self.rate < 1:
-            raise RuleError(f"a loss is a share of frames above 0 and below 1, not {self.rate:g}")
+        if not 0 < self.share < 1:
+            raise RuleError(f"a loss is a share of frames above 0 and below 1, not {self.share:g}")
 
     def amount_text(self) -> str:
-        return f" {self.rate:.3g}"
+        return f" {self.share:.3g}"
 
 
 class Bandwidth(LinkFault, frozen=True, kw_only=True, tag="bandwidth"):

@@ -83,16 +83,14 @@ def rule_of(topology: Topology, name: str, fault: LinkFault) -> LinkRule:
     )  # fmt: skip
 
 
-def fault_of(
-    kind: str, links: Links, only: Sequence[str], *, purposes: Sequence[str] = (), recovery: str = "rto", **own: Any
-) -> AnyLinkFault:
+def fault_of(kind: str, links: Links, only: Sequence[str], *, recovery: str = "rto", **own: Any) -> AnyLinkFault:
     """The fault of a kind, checked. `only`: as for `picked`; `own`: its other fields by name.
 
     Raises RuleError, TypeError: a field is missing.
     """
-    of_words, apis = picked(only)
+    purposes, apis = picked(only)
     fault = of_kind(
-        one_of("fault", kind, KINDS), links=links, purposes=(*of_words, *purposes), apis=apis,
+        one_of("fault", kind, KINDS), links=links, purposes=purposes, apis=apis,
         recovery=one_of("recovery", recovery, RECOVERIES), **own,
     )  # fmt: skip
     fault.check()

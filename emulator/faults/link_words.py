@@ -2,7 +2,7 @@
 
     cut|hold PLACE [[->] PLACE]   delay PLACE [[->] PLACE] MS [JITTER]   loss PLACE [[->] PLACE] SHARE
     bandwidth PLACE [[->] PLACE] BYTES   reset PLACE [[->] PLACE] [MS]   KIND opened_by PLACE to PLACE ...
-    Options: --only API|PURPOSE,...  --purposes PURPOSE,...  --client-id ID,...  --recovery rto|instant
+    Options: --only API|PURPOSE,...  --client-id ID,...  --recovery rto|instant
     --expects-nothing
 """
 
@@ -44,7 +44,6 @@ def parse(words: Sequence[str]) -> AnyLinkFault:
         kind,
         links,
         listed(options.get("--only")),
-        purposes=listed(options.get("--purposes")),
         client_ids=listed(options.get("--client-id")),
         recovery=options.get("--recovery") or "rto",
         expects_traffic="--expects-nothing" not in options,
@@ -70,7 +69,7 @@ def links_in(kind: str, places: Sequence[str]) -> Links:
 
 
 def _options(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    valued, flags = ("--only", "--purposes", "--client-id", "--recovery"), ("--expects-nothing",)
+    valued, flags = ("--only", "--client-id", "--recovery"), ("--expects-nothing",)
     options: dict[str, str] = {}
     rest: list[str] = []
     waiting = iter(words)

@@ -29,14 +29,13 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 class MachineStep(Step, frozen=True, forbid_unknown_fields=True):
     """Base of the faults of machines.
 
-    - VERB: name in scenarios. WORD: name on the command line, and `what` of its event.
+    - VERB: name on every surface, and `what` of its event.
     - NEEDS_LIFE: a stopped node is refused. ALIVE: reason why a running node is refused; "": it is not.
     - HEARS: a paused node is refused. LEAVES: state of the node afterwards.
     - OF_BROKERS: only for nodes that keep logs. BREAKS: a fault begins, rather than ends. LIVE: a command, too.
     """
 
     VERB: ClassVar[str]
-    WORD: ClassVar[str]
     NEEDS_LIFE: ClassVar[bool] = False
     ALIVE: ClassVar[str] = ""
     HEARS: ClassVar[bool] = False
@@ -65,29 +64,29 @@ class Together(Step, frozen=True, kw_only=True):
 class Start(MachineStep, frozen=True):
     """Start a node and wait until it is ready: a broker when it is registered and answers.
 
-    From then on it has the binary of that `version`, and these `settings` besides its earlier ones (null: removed).
+    From then on it has the binary of `kafka_version`, and these `settings` besides its earlier ones (null: removed).
     """
 
-    VERB = WORD = "start"
+    VERB = "start"
     ALIVE = "runs already"
     LEAVES = "running"
     BREAKS = False
 
-    version: str = ""
+    version: str = msgspec.field(default="", name="kafka_version")
     settings: dict[str, Any] = {}
 
 
 class Kill(MachineStep, frozen=True):
     """SIGKILL the node. Its written bytes stay, for the machine goes on; it sends nothing more."""
 
-    VERB = WORD = "kill"
+    VERB = "kill"
     LEAVES = "dead"
 
 
 class Stop(MachineStep, frozen=True):
     """SIGTERM the node: an orderly shutdown."""
 
-    VERB = WORD = "stop"
+    VERB = "stop"
     NEEDS_LIFE = True
     HEARS = True
     LEAVES = "dead"
@@ -96,8 +95,7 @@ class Stop(MachineStep, frozen=True):
 class PauseNode(MachineStep, frozen=True):
     """SIGSTOP the node."""
 
-    VERB = "pause-node"
-    WORD = "pause"
+    VERB = "pause"
     NEEDS_LIFE = True
     LEAVES = "paused"
 
@@ -105,8 +103,7 @@ class PauseNode(MachineStep, frozen=True):
 class ResumeNode(MachineStep, frozen=True):
     """SIGCONT the node."""
 
-    VERB = "resume-node"
-    WORD = "resume"
+    VERB = "resume"
     NEEDS_LIFE = True
     LEAVES = "running"
     BREAKS = False
@@ -119,7 +116,7 @@ class PowerLoss(MachineStep, frozen=True):
     all. None: the run's seed decides. No partition: of every log.
     """
 
-    VERB = WORD = "power-loss"
+    VERB = "power-loss"
     LEAVES = "dead"
 
     batches_kept: int | None = None
@@ -129,7 +126,7 @@ class PowerLoss(MachineStep, frozen=True):
 class LoseUnsynced(MachineStep, frozen=True):
     """Cut the partition's log file of a stopped broker to its first `batches_kept` batches."""
 
-    VERB = WORD = "lose-unsynced"
+    VERB = "lose-unsynced"
     ALIVE = "runs: its disk cannot be lost under it"
     OF_BROKERS = True
     BREAKS = False
@@ -140,41 +137,41 @@ class LoseUnsynced(MachineStep, frozen=True):
 
 
 class LoseDisk(MachineStep, frozen=True):
-    """Replace a stopped broker's disk, or one log directory of it (`dir`), by an empty one.
+    """Replace a stopped broker's disk, or its log `directory`, by an empty one.
 
     The broker starts with it.
     """
 
-    VERB = WORD = "lose-disk"
+    VERB = "lose-disk"
     ALIVE = "runs: its disk cannot be lost under it"
     OF_BROKERS = True
     BREAKS = False
 
-    directory: str = msgspec.field(default="", name="dir")
+    directory: str = ""
 
 
 class DiskFull(MachineStep, frozen=True):
-    """Fail every write to the node's disk, or one log directory (`dir`), until the next start.
+    """Fail every write to the node's disk, or its log `directory`, until the next start.
 
     A start frees space on the disk.
     """
 
-    VERB = WORD = "disk-full"
+    VERB = "disk-full"
     NEEDS_LIFE = True
     HEARS = True
     LEAVES = "unknown"
 
-    directory: str = msgspec.field(default="", name="dir")
+    directory: str = ""
 
 
 class DiskError(MachineStep, frozen=True):
-    """Fail every operation on a broker's disk, or one log directory (`dir`), until `lose-disk`."""
+    """Fail every operation on a broker's disk, or its log `directory`, until `lose-disk`."""
 
-    VERB = WORD = "disk-error"
+    VERB = "disk-error"
     OF_BROKERS = True
     LEAVES = "unknown"
 
-    directory: str = msgspec.field(default="", name="dir")
+    directory: str = ""
 
 
 Amount = Annotated[float, msgspec.Meta(ge=0.0, le=AMOUNT_MS_MAX)]
@@ -194,24 +191,24 @@ class HardwareFault(MachineStep, frozen=True):
 
 
 class SlowDisk(HardwareFault, frozen=True):
-    """Slow down each operation on the node's disk by `takes_ms`, each fsync by `fsync_ms`.
+    """Slow down each operation on the node's disk by `operation_ms`, each fsync by `fsync_ms`.
 
     Without both it has its full speed again.
     """
 
-    VERB = WORD = "slow-disk"
+    VERB = "slow-disk"
 
-    takes_ms: Amount = 0.0
+    operation_ms: Amount = 0.0
     fsync_ms: Amount = 0.0
 
     def of(self, before: Hardware) -> Hardware:
-        return msgspec.structs.replace(before, operation_ms=self.takes_ms, fsync_ms=self.fsync_ms)
+        return msgspec.structs.replace(before, operation_ms=self.operation_ms, fsync_ms=self.fsync_ms)
 
 
 class ClockJump(HardwareFault, frozen=True):
     """Move the node's wall clock by `jump_ms`, backwards if negative; timers are unaffected."""
 
-    VERB = WORD = "clock-jump"
+    VERB = "clock-jump"
 
     jump_ms: Annotated[float, msgspec.Meta(ge=-JUMP_MS_MAX, le=JUMP_MS_MAX)]
 
@@ -224,21 +221,21 @@ MACHINE_STEPS: Final[tuple[type[MachineStep], ...]] = (
     Start, Kill, Stop, PauseNode, ResumeNode, PowerLoss, LoseUnsynced, LoseDisk, DiskFull, DiskError,
     SlowDisk, ClockJump,
 )  # fmt: skip
-LIVE_FAULTS: Final = {step.WORD: step for step in MACHINE_STEPS if step.LIVE}
-"""Live faults by their words of the command line."""
+LIVE_FAULTS: Final = {step.VERB: step for step in MACHINE_STEPS if step.LIVE}
+"""Live faults by their verbs."""
 
 
-def _words(*leaves: Leaves) -> frozenset[str]:
-    return frozenset(step.WORD for step in MACHINE_STEPS if leaves.count(step.LEAVES))
+def _verbs(*leaves: Leaves) -> frozenset[str]:
+    return frozenset(step.VERB for step in MACHINE_STEPS if leaves.count(step.LEAVES))
 
 
-ENDING: Final = _words("dead")
+ENDING: Final = _verbs("dead")
 """`what` of the events of faults that end a process."""
-DISTURBING: Final = _words("dead", "paused")
+DISTURBING: Final = _verbs("dead", "paused")
 """Of those that may cost a partition its leader."""
-MAY_KILL: Final = _words("unknown")
+MAY_KILL: Final = _verbs("unknown")
 """Of those after which a broker may end itself, as Kafka's does."""
-KILLING: Final = frozenset(step.WORD for step in MACHINE_STEPS if step.LEAVES == "dead" and not step.HEARS)
+KILLING: Final = frozenset(step.VERB for step in MACHINE_STEPS if step.LEAVES == "dead" and not step.HEARS)
 """Of those that end a process unnoticed by itself: no event of its own reports the end."""
 SILENT_ENDS: Final = KILLING | {DIED}
 """Of all ends without an event of the process itself."""

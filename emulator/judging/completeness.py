@@ -121,7 +121,7 @@ def missing_lives(
     starts = {
         (note.target, note.life): note.at_ms
         for note in notes
-        if note.event == "machine_fault" and note.what == Start.WORD and note.target and note.life
+        if note.event == "machine_fault" and note.what == Start.VERB and note.target and note.life
     }
     owed = {(node, 1) for node in processes if not starts or node in (OBSERVER, INJECTOR)} | set(starts)
     owed |= {(node, number) for node, latest in [*lives, *starts] for number in range(1, latest + 1)}
@@ -178,9 +178,9 @@ def reported_ends(notes: Iterable[Note]) -> dict[Life, float]:
             current[note.node] = note.incarnation
         elif note.event == "machine_fault" and note.target in current:
             life = (note.target, note.life or current[note.target])
-            if note.what in SILENT_ENDS or note.what == PauseNode.WORD:
+            if note.what in SILENT_ENDS or note.what == PauseNode.VERB:
                 ends.setdefault(life, note.at_ms)
-            elif note.what == ResumeNode.WORD:
+            elif note.what == ResumeNode.VERB:
                 ends.pop(life, None)
     return ends
 

@@ -181,9 +181,9 @@ def _running_at(notes: Iterable[Note], moments_ms: Iterable[float]) -> dict[floa
         if note.event == "node_started":
             lives[note.node] = note.incarnation
             halted.discard(note.node)
-        elif note.event == "machine_fault" and note.what == PauseNode.WORD:
+        elif note.event == "machine_fault" and note.what == PauseNode.VERB:
             halted.add(note.target)
-        elif note.event == "machine_fault" and note.what == ResumeNode.WORD:
+        elif note.event == "machine_fault" and note.what == ResumeNode.VERB:
             halted.discard(note.target)
     until(math.inf)
     return found

@@ -1,11 +1,14 @@
 """Sources of scenarios: the catalogue, a YAML file, or the `do` entries of a recording."""
 
+import warnings
 from collections.abc import Sequence
 from difflib import get_close_matches
+from multiprocessing import parent_process
 from pathlib import Path
 
 import msgspec
 
+from emulator.old_names import OldName
 from emulator.packaged import GOLDEN, SCENARIOS
 from emulator.regular_files import other_than_regular
 from emulator.runs.settings_files import anchored
@@ -56,8 +59,14 @@ def find_scenario(given: str, parameters: Sequence[str] = ()) -> Scenario:
         line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
         what = f"not UTF-8 text: byte 0x{error.object[error.start]:02x}, {error.reason}"
         raise ScenarioErrors(str(path), [Problem(line, column, what)]) from error
-    scenario = load_scenario(with_parameters(text, parameters), str(path))
+    scenario = load_scenario(with_parameters(text, parameters, _warn), str(path), _warn)
     return msgspec.structs.replace(scenario, settings_files=anchored(scenario.settings_files, path.parent))
+
+
+def _warn(line: str) -> None:
+    """A notice of an old name; worker processes, which read the same file again, give none."""
+    if parent_process() is None:
+        warnings.warn(OldName(line), stacklevel=3)
 
 
 def place_of_step(given: str, number: int) -> str:

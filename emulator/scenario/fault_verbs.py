@@ -25,11 +25,12 @@ APART = (m.Start, m.PowerLoss, m.LoseUnsynced)
 def start() -> Verb:
     def read(k: Keys, at_s: float | None) -> Steps:
         names = k.need("node", k.reader.machines)
-        version: str = k.get("version", lambda n: read_version(k.reader, n), "")
+        version: str = k.get("kafka_version", lambda n: read_version(k.reader, n), "")
         settings: dict[str, object] = k.get("settings", k.reader.restart_settings, {})
         changed = [name for name in names or () if name in brokers(k)]
         if (version or settings) and (target := next(filter(target_in, names or ()), None)):
-            k.reader.problem(k.node, f"{shown_target(target)}: a start with version or settings needs a broker's name")
+            needs = "a start with kafka_version or settings needs a broker's name"
+            k.reader.problem(k.node, f"{shown_target(target)}: {needs}")
             return []
         if (version or settings) and names and not changed:
             k.reader.problem(k.node, f"{names[0]} is no broker: it has no version and no settings of its own")
@@ -43,16 +44,17 @@ def start() -> Verb:
     def brokers(k: Keys) -> set[str]:
         return {node.name for node in k.reader.topology.nodes if {"broker", "controller"} & set(node.roles)}
 
-    return Verb(does=_does(m.Start), read=read, keys=("node", "version", "settings"), required=("node",), short="node")
+    keys = ("node", "kafka_version", "settings")
+    return Verb(does=_does(m.Start), read=read, keys=keys, required=("node",), short="node")
 
 
 def machine(step: type[m.MachineStep]) -> Verb:
-    """Its keys are its fields: `dir`, one log directory of each node; else a number."""
+    """Its keys are its fields: `directory`, one log directory of each node; else a number."""
     fields = {field.encode_name: field for field in step.own_fields()}
     required = tuple(key for key, field in fields.items() if field.required)
 
     def read(k: Keys, at_s: float | None) -> Steps:
-        with_logs = step.OF_BROKERS or "dir" in k
+        with_logs = step.OF_BROKERS or "directory" in k
         one = k.reader.broker_node if step.OF_BROKERS else k.reader.node if with_logs else None
         names = k.need("node", lambda n: k.reader.machines(n, one, with_logs))
 
@@ -69,7 +71,7 @@ def machine(step: type[m.MachineStep]) -> Verb:
             return number if k.failed else float(number)
 
         given: dict[str, Any] = {
-            field.name: k.get(key, directory_of_all, "") if key == "dir" else amount(key, field)
+            field.name: k.get(key, directory_of_all, "") if key == "directory" else amount(key, field)
             for key, field in fields.items()
         }
         return _to_each(names, lambda name: step(node=name, **given), at_s)
@@ -122,7 +124,7 @@ def _links(k: Keys) -> m.Links:
 
 def link(fault: type[m.LinkFault]) -> Verb:
     """Its keys beside those of all are its amounts."""
-    fields = {field.name: field for field in fault.own_fields()}
+    fields = {field.encode_name: field for field in fault.own_fields()}
 
     def read(k: Keys, at_s: float | None) -> Steps:
         only: tuple[str, ...] = k.get("only", k.reader.only, ())
@@ -133,9 +135,9 @@ def link(fault: type[m.LinkFault]) -> Verb:
             "apis": apis,
             "expects_traffic": k.get("expects_traffic", lambda n: k.reader.truth(n, "expects_traffic"), True),
         }
-        for name, field in fields.items():
-            amount = partial(k.reader.number, what=name)
-            given[name] = k.need(name, amount) if field.required else k.get(name, amount, field.default)
+        for key, field in fields.items():
+            amount = partial(k.reader.number, what=key)
+            given[field.name] = k.need(key, amount) if field.required else k.get(key, amount, field.default)
         if k.failed:
             return []
         step = fault(**given, at_s=at_s)

@@ -3,7 +3,7 @@
 Every fault is reported with line, column and nearest word.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ruamel.yaml.nodes import MappingNode, Node
@@ -49,16 +49,18 @@ MAX_NODES = 100
 __all__ = ["ScenarioErrors", "load_scenario"]
 
 
-def load_scenario(text: str, name: str) -> m.Scenario:
+def load_scenario(text: str, name: str, notice: Callable[[str], None] = lambda _: None) -> m.Scenario:
     """A scenario from its file's text. Raises ScenarioErrors with every fault of the file.
 
-    `name`: prefix of each line of an error.
+    `name`: prefix of each line of an error. `notice`: receives a line for each old name.
     """
     reader = StepReader()
     root = reader.document(text)
     scenario = None if root is None else _scenario(reader, root)
     if reader.problems:
         raise ScenarioErrors(name, reader.problems)
+    for line, column, what in reader.notices.values():
+        notice(f"{name}:{line}:{column}: {what}")
     assert scenario is not None, "a fault that is not reported"
     return scenario
 

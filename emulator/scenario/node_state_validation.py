@@ -76,7 +76,7 @@ class Standings:
             case m.ResumeNode() if now == RUNS:
                 return "is not paused"
             case _ if step.HEARS and now == PAUSED:
-                return "is paused; resume-node first"
+                return "is paused; resume it first"
         return ""
 
     def _do(self, step: m.MachineStep) -> None:

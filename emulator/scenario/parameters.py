@@ -1,6 +1,6 @@
 """Parameters of a scenario's file: named places, and the file with other values there. Pure.
 
-    pause#2=30                          the second `pause`, as they are written; `pause=30` where there is but one
+    sleep#2=30                          the second `sleep`, as they are written; `sleep=30` where there is but one
     cut.at_s=12                         its time; a missing key is added
     create-topic#1.assignment=[1, 0]    a verb's key, here: the leader
     topology.brokers=5                  of the cluster, and likewise network.latency_ms
@@ -10,14 +10,16 @@ file that a person has before them; only a step that is not written in braces ge
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
 import msgspec
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from emulator.scenario.document import Reader, nearest
+from emulator.old_names import notice, renamed_key, renamed_verb
+from emulator.scenario.document import Reader, nearest, plain
+from emulator.scenario.step_reader import StepReader
 from emulator.scenario.verbs import VERBS
 from protocol.numbers import number_in
 
@@ -34,7 +36,7 @@ class UnusableParameter(ValueError):
 
 
 class Parameter(msgspec.Struct, frozen=True):
-    """`pause#2`: word "pause", number 2; 0 where the name has none. `keys`: below it."""
+    """`sleep#2`: word "sleep", number 2; 0 where the name has none. `keys`: below it."""
 
     name: str
     word: str
@@ -57,29 +59,47 @@ def parameter_of(word: str) -> Parameter:
     name, value = name.strip(), value.strip()
     found = _NAME.fullmatch(name)
     if not equals or not value:
-        raise UnusableParameter(f"{word!r}: expected NAME=VALUE, such as pause#2=30")
+        raise UnusableParameter(f"{word!r}: expected NAME=VALUE, such as sleep#2=30")
     if found is None:
-        raise UnusableParameter(f"{name}: expected VERB, VERB#NUMBER or VERB.KEY, such as pause#2 or cut.at_s")
+        raise UnusableParameter(f"{name}: expected VERB, VERB#NUMBER or VERB.KEY, such as sleep#2 or cut.at_s")
     return Parameter(name, found[1], int(found[2] or 0), tuple(found[3].split(".")[1:]), value)
 
 
-def with_parameters(text: str, words: Sequence[str]) -> str:
+def with_parameters(text: str, words: Sequence[str], warn: Callable[[str], None] = lambda _: None) -> str:
     """The file with these values. Raises UnusableParameter.
+
+    `warn`: receives a line for each old name in `words`; old names in the file are the loader's.
 
     A text that is no YAML is returned unchanged: its loader reports the error.
     """
     if not words:
         return text
-    root = Reader().document(text)
+    reader = StepReader()
+    root = reader.document(text)
     if not isinstance(root, MappingNode):
         return text
-    edits = sorted(_edit(root, parameter_of(word)) for word in words)
+    reader.rename(_within(root, "steps"))
+    edits = sorted(_edit(root, _renamed(root, parameter_of(word), warn)) for word in words)
     for one, other in pairwise(edits):
         if other.begin < one.end:
             raise UnusableParameter(f"two parameters change the same place: {one.text} and {other.text}")
     for edit in reversed(edits):
         text = text[: edit.begin] + edit.text + text[edit.end :]
     return text
+
+
+def _renamed(root: MappingNode, parameter: Parameter, warn: Callable[[str], None]) -> Parameter:
+    """The parameter with the names of now for its verb and key."""
+    word, keys = parameter.word, parameter.keys
+    here = any(_of_verb(_within(root, "steps"), word))
+    value = plain(_value_node(parameter)) if here and not keys else {"s": None} if not here or keys == ("s",) else None
+    if (verb := renamed_verb("scenario", word, value)) is not None:
+        warn(notice(verb, parameter.name))
+        word = verb.name
+    if keys and (key := renamed_key("scenario", word, keys[0])) is not None:
+        warn(notice(key, parameter.name))
+        keys = (key.name, *keys[1:])
+    return msgspec.structs.replace(parameter, word=word, keys=keys)
 
 
 def _edit(root: MappingNode, parameter: Parameter) -> _Edit:
@@ -158,11 +178,16 @@ def _added(node: MappingNode, key: str, value: str) -> _Edit:
 
 def _one_value(parameter: Parameter) -> str:
     """As it is to stand in the file."""
-    reader = Reader()
-    root = None if "\n" in parameter.value else reader.document(f"[{parameter.value}]\n")
+    _value_node(parameter)
+    return parameter.value
+
+
+def _value_node(parameter: Parameter) -> Node:
+    root = None if "\n" in parameter.value else Reader().document(f"[{parameter.value}]\n")
     if not isinstance(root, SequenceNode) or len(root.value) != 1:
         raise UnusableParameter(f"{parameter.name}: {parameter.value!r} is not one value of YAML")
-    return parameter.value
+    value: Node = root.value[0]
+    return value
 
 
 def _listed(verb: str, steps: Sequence[Node]) -> str:

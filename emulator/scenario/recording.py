@@ -9,6 +9,7 @@ from typing import Any, assert_never
 
 import msgspec
 
+from emulator.old_names import as_recorded
 from emulator.scenario import scenario_model as m
 from emulator.scenario.observations.observation_model import Entry, Observations
 from emulator.scenario.observations.recording_parsing import Malformed
@@ -97,7 +98,7 @@ def do_entry(step: m.AnyStep) -> Entry | None:
         case m.LoseUnsynced(node=node, batches_kept=kept):
             return {"do": "lose-unsynced", **_node(node), "batches_kept": kept, **_partition(step.partition)}
         case m.MachineStep(node=node):
-            return {"do": step.VERB, **_node(node), **_given(step)}
+            return {"do": as_recorded(step.VERB), **_node(node), **_given(step)}
         case m.LinkFault():
             return _link_fault(step)
         case m.Heal(links=links, kind=kind):
@@ -208,7 +209,7 @@ def _workload_entry(step: m.Workload) -> Entry:
 
 def _link_fault(step: m.LinkFault) -> Entry:
     note = {"note": NOTES[type(step.links)]} if isinstance(step, m.Cut) and type(step.links) in NOTES else {}
-    amounts = {name: getattr(step, name) for name in step.AMOUNTS}
+    amounts = {as_recorded(step.VERB, one.encode_name): getattr(step, one.name) for one in step.own_fields()}
     only = {"only": [*step.purposes, *step.apis]} if step.purposes or step.apis else {}
     idle = {} if step.expects_traffic else {"expects_traffic": False}
     return {"do": step.VERB, **_links(step.links), **note, **amounts, **only, **idle}
@@ -242,9 +243,9 @@ def _node(name: str) -> Entry:
 
 
 def _given(step: m.MachineStep) -> Entry:
-    """Values of a step besides the node, by the keys of its verb."""
+    """Values of a step besides the node, by the keys of recordings."""
     given = ((field, getattr(step, field.name)) for field in step.own_fields())
-    return {field.encode_name: value for field, value in given if value != field.default}
+    return {as_recorded(step.VERB, field.encode_name): value for field, value in given if value != field.default}
 
 
 def _partition(partition: str | None) -> Entry:

@@ -12,6 +12,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from emulator.faults.link_rule_building import MESSAGE_WORDS, PURPOSE_NAMES, UnknownWord, picked
 from emulator.machines.client.client_versions import client_version_named
+from emulator.old_names import Renamed, notice, renamed_key, renamed_verb
 from emulator.scenario import scenario_model as m
 from emulator.scenario.document import SECONDS_MAX, WHOLE_MAX, Reader, kind, nearest, plain, shown
 from emulator.scenario.target_reading import read_target
@@ -53,8 +54,31 @@ class StepReader(Reader):
         """Names of the waits so far."""
         self.num_partitions = 1
         """Partitions of a topic whose creation does not set them."""
+        self.notices: dict[Renamed, tuple[int, int, str]] = {}
+        """{old name: line, column and text of its first use}."""
         self.log_dirs: dict[str, str] = {}
         """{node: its log.dirs}; "": of all others."""
+
+    # --- old names ---
+
+    def rename(self, steps: Node | None) -> None:
+        """Give old verbs and keys of steps their names of now; each is noted once."""
+        for step in steps.value if isinstance(steps, SequenceNode) else ():
+            for key, value in step.value if isinstance(step, MappingNode) else ():
+                self._rename(key, renamed_verb("scenario", key.value, plain(value)))
+                inner = value.value if isinstance(value, MappingNode) else []
+                keys = [one.value for one, _ in inner]
+                for one, node in inner:
+                    renamed = renamed_key("scenario", key.value, one.value)
+                    if renamed is not None and renamed.name not in keys:
+                        self._rename(one, renamed, key.value)
+                    if (key.value, one.value) == ("repeat", "steps"):
+                        self.rename(node)
+
+    def _rename(self, key: ScalarNode, one: Renamed | None, verb: str = "") -> None:
+        if one is not None:
+            self.notices.setdefault(one, (key.start_mark.line + 1, key.start_mark.column + 1, notice(one, verb)))
+            key.value = one.name
 
     # --- names ---
 

@@ -34,7 +34,7 @@ def _may_fail(k: Keys) -> bool:
 
 def create_topic(k: Keys, at_s: float | None) -> Steps:
     topic = k.need("topic", k.reader.topic_name)
-    configs: dict[str, object] = k.get("configs", k.reader.topic_configs, {})
+    configs: dict[str, object] = k.get("settings", k.reader.topic_configs, {})
     none: Assignment = ()
     assignment = k.get("assignment", k.reader.assignment, none)
     partitions = k.get("partitions", lambda n: k.reader.integer(n, "partitions", 1, m.PARTITIONS_MAX), 0)
@@ -52,7 +52,7 @@ def create_topic(k: Keys, at_s: float | None) -> Steps:
 
 
 def alter_topic(k: Keys, at_s: float | None) -> Steps:
-    configs: dict[str, object] = k.get("configs", k.reader.topic_configs, {})
+    configs: dict[str, object] = k.get("settings", k.reader.topic_configs, {})
     remove = _removed(k, "alter-topic", TOPIC)
     return [m.AlterTopic(topic=_topic(k), configs=configs, remove=remove, at_s=at_s)]
 
@@ -67,7 +67,7 @@ def alter_broker(k: Keys, at_s: float | None) -> Steps:
         return configs
 
     broker: BrokerId | None = k.get("broker", k.reader.broker, None)
-    configs: dict[str, object] = k.get("configs", read, {})
+    configs: dict[str, object] = k.get("settings", read, {})
     remove = _removed(k, "alter-broker", BROKER)
     return [m.AlterBroker(broker=broker, configs=configs, remove=remove, at_s=at_s)]
 
@@ -91,8 +91,8 @@ def _removed(k: Keys, verb: str, scope: str) -> tuple[str, ...]:
         return k.reader.each(node, f"{what}s", one, single=True)
 
     none: tuple[str, ...] = ()
-    if "configs" not in k and "remove" not in k:
-        k.reader.problem(k.node, f"{verb} needs 'configs' to set, or names to 'remove'")
+    if "settings" not in k and "remove" not in k:
+        k.reader.problem(k.node, f"{verb} needs 'settings' to set, or names to 'remove'")
     return k.get("remove", removed, none)
 
 

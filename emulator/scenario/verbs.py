@@ -36,6 +36,7 @@ def read_script(reader: StepReader, node: Node) -> tuple[m.AnyStep, ...]:
 
     Records contradictions in their order.
     """
+    reader.rename(node)
     standings = Standings(reader.topology)
     found: Steps = []
     problems: list[tuple[Node, str]] = []
@@ -146,7 +147,7 @@ def _wait(k: Keys, at_s: float | None) -> Steps:
     return [m.Wait(until=until, called=called, limit_s=limit_s, may_time_out=may, at_s=at_s)]
 
 
-def _pause(k: Keys, at_s: float | None) -> Steps:
+def _sleep(k: Keys, at_s: float | None) -> Steps:
     return [m.Pause(seconds=k.seconds("s"), at_s=at_s)]
 
 
@@ -185,7 +186,7 @@ VERBS: dict[str, Verb] = {
     "create-topic": Verb(
         does="A topic with its replicas per partition, named or placed; ends when every partition has a leader.",
         read=topics.or_fails(topics.create_topic),
-        keys=("topic", "assignment", "partitions", "replicas", "configs", "may_fail"),
+        keys=("topic", "assignment", "partitions", "replicas", "settings", "may_fail"),
         required=("topic",),
     ),
     "delete-topic": Verb(
@@ -194,11 +195,11 @@ VERBS: dict[str, Verb] = {
     ),
     "alter-topic": Verb(
         does="Settings of a topic that is there; ends when they are written and brokers are notified.",
-        read=topics.or_fails(topics.alter_topic), keys=("topic", "configs", "remove", "may_fail"), required=("topic",),
+        read=topics.or_fails(topics.alter_topic), keys=("topic", "settings", "remove", "may_fail"), required=("topic",),
     ),
     "alter-broker": Verb(
         does="Settings of a broker that runs, or of all (KIP-226); ends when written and notified.",
-        read=topics.or_fails(topics.alter_broker), keys=("broker", "configs", "remove", "may_fail"),
+        read=topics.or_fails(topics.alter_broker), keys=("broker", "settings", "remove", "may_fail"),
     ),
     "add-partitions": Verb(
         does="More partitions, up to so many, named or placed; ends when each has a leader.",
@@ -283,7 +284,7 @@ VERBS: dict[str, Verb] = {
         does="Waits for a condition, at most `limit_s`; after a timeout the run is unknown, unless it `may_time_out`.",
         read=_wait, keys=("until", "limit_s", "called", "may_time_out"), required=("until",), short="until",
     ),
-    "pause": Verb(does="Waits so many seconds.", read=_pause, keys=("s",), required=("s",), short="s"),
+    "sleep": Verb(does="Waits so many seconds.", read=_sleep, keys=("s",), required=("s",), short="s"),
     "settle": Verb(
         does="Waits until ZooKeeper, brokers' metadata and the logs' sizes have not changed for `quiet_s`.",
         read=_settle, keys=("quiet_s", "limit_s"), required=("quiet_s",), short="quiet_s",

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from emulator.faults.link_rule_building import MESSAGE_WORDS
+from emulator.old_names import current, renamed_verb
 from emulator.scenario import scenario_model as m
 from emulator.scenario.recording import do_entry
 from emulator.scenario.waits import written as written_condition
@@ -71,8 +72,11 @@ def written_step(step: m.AnyStep) -> Any:
             return {**at, "wait": {"until": written_condition(until), "called": called, "limit_s": limit_s, **may}}
     entry = do_entry(step)
     assert entry is not None, f"{type(step).__name__} has no verb"
-    verb = entry.pop("do")
+    recorded = entry.pop("do")
     entry.pop("note", None)
+    renamed = renamed_verb("scenario", recorded, entry)
+    verb = recorded if renamed is None else renamed.name
+    entry, _ = current("scenario", verb, entry)
     if verb in MACHINE_VERBS and "broker" in entry:
         entry["node"] = entry.pop("broker")
     if verb in MACHINE_VERBS and "nodes" in entry:

@@ -31,7 +31,7 @@ class Victims:
     """
 
     def __init__(self, seed: int, batches: list[bytes]) -> None:
-        self.cluster = Cluster(BEGIN + "  - pause: 100000\n", seed=seed, steps_may_fail=True, topology="{brokers: 3}")
+        self.cluster = Cluster(BEGIN + "  - sleep: 100000\n", seed=seed, steps_may_fail=True, topology="{brokers: 3}")
         self.cluster.run(until=self._begun)
         self.world = self.cluster.world
         self.chance = random.Random(seed)

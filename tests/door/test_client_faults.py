@@ -86,7 +86,7 @@ def delivery_time_s(application: Application) -> float:
 def test_the_connections_of_one_client_id_are_delayed(
     cluster: faultline.Cluster, orders: Application, billing: Application
 ) -> None:
-    cluster.delay("client-1", "broker-0", ms=int(DELAY_S * 1000), client_id="orders,others")
+    cluster.delay("client-1", "broker-0", delay_ms=int(DELAY_S * 1000), client_id="orders,others")
     began_s = time.monotonic()
     assert orders.delivers("late", PATIENCE_S)
     late_s = time.monotonic() - began_s

@@ -31,7 +31,7 @@ def test_faults_and_refusals_in_the_commands_own_words(cluster: faultline.Cluste
     rule = cluster.cut("az-0", "az-1")
     assert [fault["id"] for fault in cluster.status()["faults"] if fault["healed"] is None] == [rule]
     cluster.heal(rule)
-    cluster.delay("broker-0", "broker-1", ms=5, jitter_ms=1)
+    cluster.delay("broker-0", "broker-1", delay_ms=5, jitter_ms=1)
     cluster.heal()
     assert all(fault["healed"] for fault in cluster.status()["faults"])
     with pytest.raises(faultline.Refused, match="az-9"):
@@ -61,7 +61,7 @@ def test_every_fault_of_scenarios_has_a_method(cluster_to_break: faultline.Clust
     for places, amounts, why in refused:
         with pytest.raises(faultline.Refused, match=re.escape(why)):
             cluster.link_fault("reset", places, **amounts)
-    cluster.slow_disk("broker-0", takes_ms=1.0)
+    cluster.slow_disk("broker-0", operation_ms=1.0)
     cluster.clock_jump("broker-*", jump_ms=5_000.0)
     cluster.disk_full("broker-2")
     cluster.power_loss("broker-1", batches_kept=0)

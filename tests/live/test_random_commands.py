@@ -101,7 +101,7 @@ def link_words(chance: Random) -> list[str]:
     elif len(places) == 2 and chance.random() < 0.2:
         places = ["opened_by", places[0], "to", places[1]]
     amount = {"delay": ["20ms", "5ms"], "loss": ["5%"], "bandwidth": ["9kB"], "reset": ["500ms"]}.get(kind, [])
-    options = chance.choice([[], [], [], ["--only=fetch"], ["--purposes=controller"], ["--purposes", "x"], ["-->"]])
+    options = chance.choice([[], [], [], ["--only=fetch"], ["--only=controller"], ["--purposes", "x"], ["-->"]])
     return [kind, *places, *(amount if chance.random() < 0.9 else ["much"]), *options]
 
 

@@ -96,7 +96,7 @@ def test_contradictions_stay_side_by_side() -> None:
         ("cut az-0 az-1", {("az-0", "az-1"): ("cut", True), ("az-1", "az-0"): ("cut", True)}),
         ("cut az-0 -> az-1", {("az-0", "az-1"): ("cut", True)}),
         ("cut broker-0 broker-1", {("az-0", "az-1"): ("cut", False), ("az-1", "az-0"): ("cut", False)}),
-        ("cut az-0 -> az-1 --purposes fetcher", {("az-0", "az-1"): ("cut", False)}),
+        ("cut az-0 -> az-1 --only fetcher", {("az-0", "az-1"): ("cut", False)}),
         ("hold az-0 -> az-1 --only Fetch", {("az-0", "az-1"): ("hold", False)}),
         ("cut opened_by broker-0 to broker-1", {("az-0", "az-1"): ("cut", False)}),
         ("cut broker-0 session-0", {("az-0", "az-0"): ("cut", False)}),

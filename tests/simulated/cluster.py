@@ -41,12 +41,12 @@ WRITES = """
   - start: 0
   - create-topic: {topic: t, assignment: [0, 1, 2]}
   - produce: {broker: 0, values: [a, b, c, d], acks: all}
-  - pause: 6
+  - sleep: 6
   - produce: {broker: 0, values: [e, f, g, h], acks: all}
-  - pause: 12
+  - sleep: 12
   - produce: {broker: 0, values: [i], acks: all}
   - produce: {broker: 1, values: [j], acks: all}
-  - pause: 10
+  - sleep: 10
 """
 
 

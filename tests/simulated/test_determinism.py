@@ -23,12 +23,12 @@ FAULTS = """
   - produce: {broker: 1, values: [d], acks: 1}
   - heal
   - kill: 2
-  - pause: 8
+  - sleep: 8
   - power-loss: 1
   - start: 2
-  - pause: 3
+  - sleep: 3
   - start: 1
-  - pause: 10
+  - sleep: 10
 """
 PAUSE = """
   - start: 2
@@ -36,11 +36,11 @@ PAUSE = """
   - start: 0
   - create-topic: {topic: t, assignment: [0, 1, 2]}
   - produce: {broker: 0, values: [a], acks: all}
-  - pause-node: 0
+  - pause: broker-0
   - wait: {until: new leader, limit_s: 30}
-  - resume-node: 0
+  - resume: 0
   - produce: {broker: 0, values: [b], acks: 1}
-  - pause: 20
+  - sleep: 20
 """
 
 

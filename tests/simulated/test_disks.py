@@ -12,7 +12,7 @@ BEGIN = """
   - start: 0
   - create-topic: {topic: t, assignment: [0, 1, 2]}
   - produce: {broker: 0, values: [a, b, c], acks: all}
-  - pause: 6
+  - sleep: 6
 """
 
 

@@ -8,7 +8,7 @@ TWO = """
   - delay: {link: [0, session], delay_ms: 40}
   - delay: {az: 2, delay_ms: 20}
   - cut: {link: [0, session]}
-  - pause: 2
+  - sleep: 2
 """
 
 

@@ -18,13 +18,13 @@ from emulator.scenario.scenario_model import Scenario
 
 LEFT = [
     "disk-error: 0",
-    "disk-error: {node: 0, dir: d1}",
+    "disk-error: {node: 0, directory: d1}",
     "disk-full: 0",
-    "disk-full: {node: 0, dir: d0}",
-    "slow-disk: {node: 0, takes_ms: 5}",
+    "disk-full: {node: 0, directory: d0}",
+    "slow-disk: {node: 0, operation_ms: 5}",
     "clock-jump: {node: 0, jump_ms: 60000}",
-    "pause-node: 0",
-    "pause-node: session-0",
+    "pause: broker-0",
+    "pause: session-0",
     "kill: 0",
     "kill: session-0",
     "power-loss: 0",
@@ -33,7 +33,7 @@ LEFT = [
     "cut: {az: 0}",
     "hold: {az: 0}",
     "delay: {az: 0, delay_ms: 500}",
-    "loss: {az: 0, rate: 0.5}",
+    "loss: {az: 0, share: 0.5}",
     "bandwidth: {az: 0, bytes_per_s: 8000}",
     "reset: {az: 0, every_ms: 100}",
     "{background: again, start: 2}",
@@ -59,7 +59,7 @@ steps:
     )
 
 
-@pytest.mark.parametrize("settle", ["", "  - pause: 12"], ids=["at-once", "later"])
+@pytest.mark.parametrize("settle", ["", "  - sleep: 12"], ids=["at-once", "later"])
 @pytest.mark.parametrize("step", LEFT)
 def test_a_run_ends_in_the_midst_of_a_fault(tmp_path: Path, step: str, settle: str) -> None:
     scenario = left(step, settle)
@@ -76,6 +76,6 @@ def test_a_run_ends_in_the_midst_of_a_fault(tmp_path: Path, step: str, settle: s
 
 def test_who_is_starting_is_not_started_again() -> None:
     twice = "{background: first, start: 2}\n  - kill: 2\n  - {background: second, start: 2}"
-    trial = tried(left(twice, "  - pause: 12"), 1)
+    trial = tried(left(twice, "  - sleep: 12"), 1)
     assert (trial.bug, trial.error, trial.broken) == ("", "", ())
     assert len(trial.undone) == 1

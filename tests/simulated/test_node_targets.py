@@ -12,8 +12,8 @@ TWICE = """
   - kill: leader of t-0
   - wait: {until: new leader}
   - kill: leader:t-0
-  - pause: 11
-  - pause-node: active controller
+  - sleep: 11
+  - pause: active controller
 """
 
 
@@ -46,7 +46,7 @@ def test_the_leader_and_the_controller_of_the_moment(seed: int) -> None:
 
 
 def test_one_node_under_two_names_is_done_to_once() -> None:
-    cluster = played("  - pause-node: [leader of t-0, 0, active controller]\n")
+    cluster = played("  - pause: [leader of t-0, 0, active controller]\n")
     (step,) = done(cluster, "pause-node")
     assert step["nodes"] == ["broker-0", "broker-2"]
 
@@ -82,8 +82,8 @@ def test_clients_ask_the_leader() -> None:
 
 
 NO_LEADER = "leader of u-0: the partition has none now; wait for one first"
-ONLY_REPLICA_DEAD = "  - create-topic: {topic: u, assignment: [0]}\n  - kill: 0\n  - pause: 15\n"
-ALL_DEAD = "  - kill: [0, 1, 2]\n  - pause: 15\n"
+ONLY_REPLICA_DEAD = "  - create-topic: {topic: u, assignment: [0]}\n  - kill: 0\n  - sleep: 15\n"
+ALL_DEAD = "  - kill: [0, 1, 2]\n  - sleep: 15\n"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from protocol.events import Event, LogTruncated, RoleChanged, SessionEnded
 from tests.simulated.cluster import BEGIN, Cluster
 
 E = TypeVar("E", bound=Event)
-SETTLED = BEGIN + "  - pause: 2\n"
+SETTLED = BEGIN + "  - sleep: 2\n"
 
 
 def played(script: str, version: str, **settings: Any) -> Cluster:
@@ -43,8 +43,8 @@ def test_a_new_leader_cuts_nothing_not_even_beyond_its_high_watermark(version: s
     It leads with c in its log.
     """
     cluster = played(
-        "  - cut: {opened_by: 2, to: 0}\n  - produce: {broker: 0, values: [c], acks: 1}\n  - pause: 0.3\n"
-        "  - kill: 0\n  - wait: new leader\n  - heal\n  - pause: 12\n",
+        "  - cut: {opened_by: 2, to: 0}\n  - produce: {broker: 0, values: [c], acks: 1}\n  - sleep: 0.3\n"
+        "  - kill: 0\n  - wait: new leader\n  - heal\n  - sleep: 12\n",
         version,
     )
     assert states(cluster)[-1][0] == 1
@@ -55,7 +55,7 @@ def test_a_new_leader_cuts_nothing_not_even_beyond_its_high_watermark(version: s
 @pytest.mark.parametrize(("error", "min_isr", "log"), [(7, 1, ["a", "b", "c"]), (19, 3, ["a", "b"])])
 def test_a_failed_acks_all_write_is_in_the_log_unless_it_was_refused(error: int, min_isr: int, log: list[str]) -> None:
     """Semantics 10, 2: after code 7 it is, after 19 it is not."""
-    frozen = "  - kill: 1\n  - wait: {until: {isr: [0, 2]}}\n" if error == 19 else "  - pause-node: 1\n"
+    frozen = "  - kill: 1\n  - wait: {until: {isr: [0, 2]}}\n" if error == 19 else "  - pause: broker-1\n"
     script = f"{frozen}  - produce: {{broker: 0, values: [c], acks: all, timeout_ms: 1000}}\n"
     cluster = played(script, "2.6", **{"min.insync.replicas": min_isr})
     assert cluster.attempts()[-1] == ("c", error)
@@ -71,8 +71,8 @@ def test_a_lost_leader_costs_two_epochs_only_with_its_controller_and_from_2_3(
 ) -> None:
     """Semantics 10, 5: broker-2 is the controller, and leads u; broker-0 leads t."""
     cluster = played(
-        "  - create-topic: {topic: u, assignment: [2, 1, 0]}\n  - pause: 2\n"
-        f"  - kill: {2 if controller_too else 0}\n  - pause: 10\n",
+        "  - create-topic: {topic: u, assignment: [2, 1, 0]}\n  - sleep: 2\n"
+        f"  - kill: {2 if controller_too else 0}\n  - sleep: 10\n",
         version,
     )
     topic_partition = "u-0" if controller_too else None
@@ -84,7 +84,7 @@ def test_a_lost_leader_costs_two_epochs_only_with_its_controller_and_from_2_3(
 def test_after_a_leader_shrinks_its_isr_nobody_gets_a_new_role(version: str) -> None:
     """Semantics 10, 6: metadata only, no LeaderAndIsr."""
     cluster = played(
-        "  - cut: {link: [0, 1]}\n  - produce: {broker: 0, values: [c], acks: 1}\n  - pause: 10\n", version
+        "  - cut: {link: [0, 1]}\n  - produce: {broker: 0, values: [c], acks: 1}\n  - sleep: 10\n", version
     )
     assert states(cluster)[-1] == (0, 0, [0, 2])
     assert [name for name, at_ms, _ in seen(cluster, RoleChanged) if at_ms > did_ms(cluster, "cut")] == []
@@ -93,7 +93,7 @@ def test_after_a_leader_shrinks_its_isr_nobody_gets_a_new_role(version: str) -> 
 @pytest.mark.parametrize(("version", "isr"), [("2.0.1", [0, 2]), ("2.1", [0, 1, 2]), ("2.8", [0, 1, 2])])
 def test_a_silent_follower_that_lacks_nothing_stays_from_2_1(version: str, isr: list[int]) -> None:
     """Semantics 10, 7."""
-    cluster = played("  - cut: {link: [0, 1]}\n  - pause: 12\n", version)
+    cluster = played("  - cut: {link: [0, 1]}\n  - sleep: 12\n", version)
     assert states(cluster)[-1][2] == isr
 
 
@@ -103,7 +103,7 @@ def test_an_isolated_leader_goes_on_until_its_first_isr_write_or_for_ever(versio
     Before, the write waits for the session service and holds the lock.
     """
     write = "  - produce: {broker: 0, values: [%s], acks: 1, socket_timeout_s: 2}\n"
-    cluster = played(f"  - cut: az-0\n{write % 'c'}  - pause: 12\n{write % 'd'}", version)
+    cluster = played(f"  - cut: az-0\n{write % 'c'}  - sleep: 12\n{write % 'd'}", version)
     assert dict(cluster.attempts())["c"] == 0
     assert (dict(cluster.attempts())["d"] == 0) is answered
 
@@ -116,6 +116,6 @@ def test_a_session_outlives_its_process_and_expires_a_time_out_after_its_last_si
     """Semantics 11.11: 4 s, of which up to 1.33 may have passed since the last ping.
     Rounded up to a tick of 1 s.
     """
-    cluster = played(f"  - {verb}: 1\n  - pause: 8\n", "2.6", seed=seed)
+    cluster = played(f"  - {verb}: 1\n  - sleep: 8\n", "2.6", seed=seed)
     (ended,) = [at for _, at, e in seen(cluster, SessionEnded) if e.owner == "broker-1" and at > did_ms(cluster, verb)]
     assert 4000 - 1400 <= ended - did_ms(cluster, verb) <= 4000 + 1000 + 300

@@ -19,7 +19,7 @@ steps:
   - create-topic: {{topic: t, assignment: [[0, 1, 2]]}}
   - produce: {{broker: 0, values: [a], acks: all}}
   - {reset}
-  - pause: 3
+  - sleep: 3
   - produce: {{client: client-0, values: [b, c], acks: all, retries: 10}}
   - heal
   - settle: {{quiet_s: 1, limit_s: 30}}

@@ -15,7 +15,7 @@ from tests.system.runs import events_of, short
 
 STEPS = (
     "cut: {link: [leader of t-0, 1]}",
-    "pause: 1",
+    "sleep: 1",
     "heal: {link: [leader of t-0, 1]}",
     "kill: leader of t-0",
     "wait: {until: no leader, limit_s: 1, called: quick, may_time_out: true}",
@@ -23,9 +23,9 @@ STEPS = (
     "create-topic: {topic: t, assignment: [1], may_fail: true}",
     "start: 0",
     "wait: {until: t-0 every ISR full, limit_s: 60}",
-    "pause-node: active controller",
-    "pause: 1",
-    "resume-node: active controller",
+    "pause: active controller",
+    "sleep: 1",
+    "resume: active controller",
 )
 EXPECTED = """expectations:
   - {text: quick, wait: {called: quick, held: false}}

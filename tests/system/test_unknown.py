@@ -33,12 +33,12 @@ from tests.system.runs import audited, has_event, process_of, short, wait_until
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-CUT_OF_NOTHING = ("cut: {link: [client-0, client-1]}", "pause: 2", "heal", "pause: 1")
-CUT_AND_HEAL = ("cut: {link: [0, 1]}", "pause: 3", "heal", "pause: 8")
-PAUSE = ("pause: 5",)
-LONG_PAUSE = ("pause: 20",)
-WAIT_IN_VAIN = ("wait: {until: isr shrunk, limit_s: 2}", "pause: 1")
-REGISTERED_STILL = ("kill: 1", "start: 1", "pause: 2")
+CUT_OF_NOTHING = ("cut: {link: [client-0, client-1]}", "sleep: 2", "heal", "sleep: 1")
+CUT_AND_HEAL = ("cut: {link: [0, 1]}", "sleep: 3", "heal", "sleep: 8")
+PAUSE = ("sleep: 5",)
+LONG_PAUSE = ("sleep: 20",)
+WAIT_IN_VAIN = ("wait: {until: isr shrunk, limit_s: 2}", "sleep: 1")
+REGISTERED_STILL = ("kill: 1", "start: 1", "sleep: 2")
 """The session of broker-1's first life lasts 6 s: its second may not register."""
 
 WHY = {

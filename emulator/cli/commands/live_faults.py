@@ -1,6 +1,6 @@
 """Commands for faults in a running cluster.
 
-Links: `cut`, `heal`, `delay`, `loss`, `hold`, `release`. Machines: `kill`, `stop`, `pause`, `resume`, `start`,
+Links: `cut`, `heal`, `delay`, `loss`, `hold`. Machines: `kill`, `stop`, `pause`, `resume`, `start`,
 `power-loss`, `disk-full`, `disk-error`, `lose-disk`.
 """
 
@@ -33,13 +33,12 @@ from emulator.settings.setting_registry import UnusableSetting, parse_assignment
 def link_fault_command(
     asking: Asking,
     words: Sequence[str],
-    only: str | None,
-    purposes: str | None,
+    only: Sequence[str],
     client_id: str | None,
 ) -> int:
     """Apply a link fault. `asking.command`: its verb."""
-    options = [("--only", only), ("--purposes", purposes), ("--client-id", client_id)]
-    more = [part for name, value in options if value is not None for part in (f"{name}={value}",)]
+    options = [("--only", ",".join(only)), ("--client-id", client_id)]
+    more = [f"{name}={value}" for name, value in options if value]
     try:
         fault = parse([asking.command, *words, *more])
     except RuleError as error:
@@ -48,7 +47,7 @@ def link_fault_command(
 
 
 def heal_command(asking: Asking, words: Sequence[str], kind: HealedKind = "") -> int:
-    """`heal`, or `release`, which heals only holds."""
+    """Heal link faults."""
     return ask_cluster(asking, Heal(list(words), kind), _show_healed)
 
 
@@ -65,7 +64,7 @@ def machine_command(
     `batches_kept` None: the synced ones. `given`: the fault's other parameters.
     """
     if batches_kept is not None and not 0 <= batches_kept <= BATCHES_KEPT_MAX:
-        return refused(asking.command, f"--keep {batches_kept}: from 0 to {BATCHES_KEPT_MAX}")
+        return refused(asking.command, f"--batches-kept {batches_kept}: from 0 to {BATCHES_KEPT_MAX}")
     kept = SYNCED if batches_kept is None else batches_kept
     return _ask_machines(asking, Machine(fault, list(nodes), kept, directory, given=dict(given or {})))
 

@@ -2,6 +2,7 @@
 
 import io
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from ruamel.yaml import YAML
 from emulator.cli.commands.control_calls import PIPE_WIDTH
 from emulator.cli.commands.unusable import UNUSABLE_SCENARIO
 from emulator.exit_codes import HELD, UNUSABLE
+from emulator.old_names import OldName
 from emulator.runs.resolve import resolve
 from emulator.runs.scenario_sources import catalogue, find_scenario, recordings_of
 from emulator.scenario.load import ScenarioErrors
@@ -99,13 +101,21 @@ def check_command(files: list[Path], json: bool = False) -> int:
 
     Settings are checked on every version of the scenario.
     """
-    faults = {str(path): list(faults_of(path)) for path in files}
+    faults: dict[str, list[Fault]] = {}
+    notices: dict[str, list[str]] = {}
+    for path in files:
+        with warnings.catch_warnings(record=True, action="always", category=OldName) as caught:
+            faults[str(path)] = list(faults_of(path))
+        notices[str(path)] = [str(one.message) for one in caught]
     if json:
-        documents = [{"file": name, "usable": not found, "faults": found} for name, found in faults.items()]
+        documents = [
+            {"file": name, "usable": not found, "faults": found, "warnings": notices[name]}
+            for name, found in faults.items()
+        ]
         print(msgspec.json.encode(documents).decode())
     for name, found in faults.items() if not json else ():
-        for fault in found:
-            print(fault, file=sys.stderr)
+        for line in (*found, *(f"warning: {one}" for one in notices[name])):
+            print(line, file=sys.stderr)
         if not found:
             print(f"{name}: usable")
     return UNUSABLE if any(faults.values()) else HELD

@@ -34,13 +34,12 @@ class LinkBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fiel
     `places`: one, which is parted from all others, or two, and the links between them: a node, an AZ, `session`,
     `leader:TOPIC-N` or `active-controller`.
     `direction`: both ways, what the first sends, or connections that the first opens to the second. `only`: frames of
-    these APIs, such as Fetch; `purposes`: connections of these kinds; `client_ids`: those of Kafka clients that call
-    themselves so. `recovery`: after the heal data flows when TCP tries again, or at once."""
+    these APIs, such as Fetch, or connections of these purposes, such as fetcher; `client_ids`: connections of Kafka
+    clients with these client ids. `recovery`: after the heal data flows when TCP tries again, or at once."""
 
     places: Annotated[list[Word], msgspec.Meta(min_length=1, max_length=2)]
     direction: Direction = "both"
     only: Words = []
-    purposes: Words = []
     client_ids: Words = []
     recovery: Recovery = "rto"
 
@@ -69,9 +68,8 @@ def link_fault(body: LinkBody) -> LinkFault:
     own = {one.name: getattr(body, one.encode_name) for one in LINK_FAULTS[kind].own_fields()}
     try:
         fault = fault_of(
-            kind, _links(body), body.only, purposes=body.purposes, client_ids=tuple(body.client_ids),
-            recovery=body.recovery, **own,
-        )  # fmt: skip
+            kind, _links(body), body.only, client_ids=tuple(body.client_ids), recovery=body.recovery, **own
+        )
     except UnknownWord as error:
         raise NotThere(str(error)) from error
     return LinkFault(fault)
@@ -83,8 +81,7 @@ def body_of(fault: AnyLinkFault) -> dict[str, Any]:
         "fault": fault.VERB,
         "places": ends_of(fault.links),
         "direction": DIRECTIONS.get(type(fault.links), "both"),
-        "only": fault.apis,
-        "purposes": fault.purposes,
+        "only": (*fault.purposes, *fault.apis),
         "client_ids": fault.client_ids,
         "recovery": fault.recovery,
         **{one.encode_name: getattr(fault, one.name) for one in fault.own_fields()},

@@ -38,16 +38,17 @@ class Reply(NamedTuple):
         return HTTPStatus(self.status).phrase
 
 
-def reply_to(route: Route, answer: Answer) -> Reply:
-    """The cluster's answer."""
+def reply_to(route: Route, answer: Answer, notices: Sequence[str] = ()) -> Reply:
+    """The cluster's answer. `notices`: a `warning` header each."""
+    warned = [("warning", f'299 faultline "{line}"') for line in notices]
     if answer.code == HELD:
         result = route.shape(answer.result)
         applied: list[dict[str, Any]] = result.get("applied", [])
         where = [("location", f"/v1/faults/{applied[0]['id']}")] if applied and route.status == 201 else []
-        return _reply(route.status, result, where)
+        return _reply(route.status, result, [*where, *warned])
     status = _status(route, answer)
     again = [("retry-after", str(TRY_AGAIN_S))] if status == 503 else []
-    return _reply(status, {"error": answer.error, "code": answer.code, **answer.result}, again)
+    return _reply(status, {"error": answer.error, "code": answer.code, **answer.result}, [*again, *warned])
 
 
 def _status(route: Route, answer: Answer) -> int:

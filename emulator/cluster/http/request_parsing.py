@@ -15,6 +15,7 @@ from emulator.cluster.control_requests import WAIT_S_MAX, WORDS_MAX, Ask, NotThe
 from emulator.cluster.http.admission import HttpRefused
 from emulator.cluster.http.route import Route
 from emulator.cluster.http.routes import ROUTES
+from emulator.old_names import RENAMED, current
 from protocol.undecodable import UNDECODABLE, why
 
 SHOWN_CHARACTERS: Final = 100
@@ -26,11 +27,15 @@ _Wait = Annotated[float, msgspec.Meta(ge=0.0, le=WAIT_S_MAX)]
 
 
 class Asked(NamedTuple):
-    """A request that was read. `ask` None: another part than the cluster answers it."""
+    """A request that was read.
+
+    `ask` None: another part than the cluster answers it. `notices`: of old names.
+    """
 
     route: Route
     ask: Ask | None
     wait_s: float
+    notices: tuple[str, ...] = ()
 
 
 def read_request(method: str, target: str, body: bytes) -> Asked:
@@ -42,9 +47,10 @@ def read_request(method: str, target: str, body: bytes) -> Asked:
     if route.waits and (texts := given.pop("wait_s", None)):
         wait_s = _converted(_once("wait_s", texts), _Wait, "wait_s")
     inputs = _inputs(route, named, given)
+    body, notices = _renamed(route, body)
     decoded = _body(route, body)
     try:
-        return Asked(route, route.make(inputs, decoded), wait_s)
+        return Asked(route, route.make(inputs, decoded), wait_s, notices)
     except NotThere as error:
         raise HttpRefused(404, str(error)) from error
     except ValueError as error:
@@ -142,6 +148,18 @@ def _converted(value: str, type_: Any, name: str) -> Any:
 def _takes_several(type_: Any) -> bool:
     """Whether a field is a list."""
     return isinstance(msgspec.inspect.type_info(type_), msgspec.inspect.ListType)
+
+
+def _renamed(route: Route, body: bytes) -> tuple[bytes, tuple[str, ...]]:
+    """The body by the names of now, and a notice of each old name."""
+    if not any(f'"{one.old}"'.encode() in body for one in RENAMED if route.verb in one.of):
+        return body, ()
+    try:
+        given = msgspec.json.decode(body, type=dict[str, Any])
+    except UNDECODABLE:
+        return body, ()  # its decoder reports the error
+    values, notices = current("http", route.verb, given)
+    return msgspec.json.encode(values), notices
 
 
 def _body(route: Route, body: bytes) -> Any:

@@ -4,6 +4,7 @@ A request's fields come from the path, or from the query of a GET and DELETE, or
 So reading, refusing and describing agree.
 """
 
+import re
 from collections.abc import Callable, Collection, Iterable
 from types import NoneType
 from typing import Any, Final, Literal, Union, get_args
@@ -18,6 +19,7 @@ WAIT_S: Final = 10.0
 """Default limit of a request, in seconds: longer than a command's."""
 DESCRIPTION: Final = "/v1/openapi.json"
 AUDIT: Final = "/v1/audit"
+MACHINES: Final = "/v1/nodes/"
 """Paths without a request to the cluster."""
 
 
@@ -45,6 +47,13 @@ class Route(msgspec.Struct, frozen=True):
     shape: Callable[[dict[str, Any]], dict[str, Any]] = lambda result: result
     status: int = 200
     wait_s: float = WAIT_S
+
+    @property
+    def verb(self) -> str:
+        """Its verb: the last word of a machine's path, else its name, as `start-workload`."""
+        if self.path.startswith(MACHINES):
+            return self.segments[-1]
+        return re.sub(r"(?<!^)(?=[A-Z])", "-", self.name).lower()
 
     @property
     def segments(self) -> tuple[str, ...]:
@@ -79,15 +88,17 @@ def route_of(
     name = name or ask.__name__
     in_path = {part[1:-1] for part in path.split("/") if part.startswith("{")}
     fields = [field for field in msgspec.structs.fields(ask) if field.name not in without]
+    names = {field.encode_name: field.name for field in fields}
     by_body = method in ("POST", "PATCH")
     inputs = [field for field in fields if field.name in in_path or not by_body]
     rest = [field for field in fields if field not in inputs]
 
     def make(given: msgspec.Struct, body: msgspec.Struct | None) -> Ask:
-        return ask(**_values(given), **(_values(body) if body is not None else {}))
+        values = _values(given) | (_values(body) if body is not None else {})
+        return ask(**{names[key]: value for key, value in values.items()})
 
     def given_in(one: Ask) -> dict[str, Any] | None:
-        return {field.name: getattr(one, field.name) for field in fields} if type(one) is ask else None
+        return {field.encode_name: getattr(one, field.name) for field in fields} if type(one) is ask else None
 
     body = struct_of(name, rest, ask.__doc__) if rest else Nothing
     return Route(

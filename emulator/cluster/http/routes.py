@@ -10,7 +10,7 @@ from msgspec.structs import FieldInfo
 
 from emulator.cluster import control_requests as r
 from emulator.cluster.http.link_bodies import AnyLinkBody, body_of, link_fault
-from emulator.cluster.http.route import AUDIT, DESCRIPTION, Method, Nothing, Route, route_of, struct_of
+from emulator.cluster.http.route import AUDIT, DESCRIPTION, MACHINES, Method, Nothing, Route, route_of, struct_of
 from emulator.faults.machine_fault_kinds import LIVE_FAULTS, MachineStep, Start
 from protocol.numbers import number_in
 
@@ -20,7 +20,7 @@ AUDIT_WAIT_S: Final = 120.0
 NOT_OF_HERE: Final = frozenset({"partition"})
 """Fields of a fault of machines that only a scenario can set."""
 OWN_FIELDS: Final = {
-    "dir": "directory", "batches_kept": "batches_kept", "version": "version", "settings": "settings",
+    "directory": "directory", "batches_kept": "batches_kept", "kafka_version": "version", "settings": "settings",
     "from_files": "from_files",
 }  # fmt: skip
 """{key of a fault: field of the request}; others are `given`."""
@@ -72,7 +72,7 @@ def _machine_route(word: str, step: type[MachineStep]) -> Route:
         fields += [field for field in msgspec.structs.fields(r.Machine) if field.name == "from_files"]
     body = struct_of(_name_of(word), fields) if fields else Nothing
     says = " ".join((step.__doc__ or "").split())
-    return Route(POST, f"/v1/nodes/{{node}}/{word}", _name_of(word), says, _OfNode, body, make, given_in)
+    return Route(POST, f"{MACHINES}{{node}}/{word}", _name_of(word), says, _OfNode, body, make, given_in)
 
 
 def _name_of(word: str) -> str:

@@ -62,37 +62,37 @@ def _steps(fault: Fault, version: str, replicas: int, cluster: Cluster) -> Itera
     yield {"create-topic": {"topic": TOPIC, "assignment": list(cluster.holders(replicas))}}
     load = {"workload": {"name": "clients", "rate": RATE, "client_version": version}}
     yield load
-    yield {"pause": 6}
+    yield {"sleep": 6}
     match fault.moment:
         case "idle":
             yield {"stop-workload": {"name": "clients", "limit_s": 10}}
-            yield {"pause": 1}
+            yield {"sleep": 1}
         case "election":
             yield {"kill": leader}
             yield {"wait": {"until": "new leader", "limit_s": 40, "may_time_out": True}}
         case "restart":
             yield {"kill": followers}
-            yield {"pause": fault.lasts_s}
+            yield {"sleep": fault.lasts_s}
             yield {"background": "back", "start": followers}
             yield {"wait": {"until": {"registered": followers}, "limit_s": 30, "may_time_out": True}}
         case "alone":
             for follower in followers:
                 yield {"stop": [follower]}
-            yield {"pause": 4}
+            yield {"sleep": 4}
     yield fault.strike
     if fault.then is not None:
         if fault.then.gap_s:
-            yield {"pause": fault.then.gap_s}
+            yield {"sleep": fault.then.gap_s}
         yield fault.then.fault.strike
     if fault.moment == "alone":
         yield {"background": "back", "start": followers}
-    yield {"pause": fault.lasts_s}
+    yield {"sleep": fault.lasts_s}
     yield from _mended(fault, leader, len(cluster.names("session")))
     if fault.moment == "idle":
         yield {"workload": {"name": "clients-again", "rate": RATE, "client_version": version}}
     limit = {"until": "isr restored", "limit_s": 60, "may_time_out": True}
     yield {"wait": limit}
-    yield {"pause": 3}
+    yield {"sleep": 3}
     yield {"stop-workload": {"limit_s": 60}}
     yield {"settle": {"quiet_s": 1, "limit_s": 20}}
 
@@ -128,7 +128,7 @@ def _in_order(mends: Iterable[Step], fault: Fault) -> Iterator[Step]:
         if brokers := [node for node in nodes if node not in sessions]:
             late.append({"start": brokers})
     if late and fault.apart:
-        yield {"pause": fault.lasts_s}
+        yield {"sleep": fault.lasts_s}
     yield from late
 
 

@@ -5,7 +5,7 @@
     scenario: cap-choice
     kafka: [2.8]
     set: {producer.acks: [0, 1, all], min.insync.replicas: [1, 2, 3]}
-    param: {pause#3: [10, 30]}
+    param: {sleep#3: [10, 30]}
     seeds: 1..5
     measures: [isr_shrinks]
 

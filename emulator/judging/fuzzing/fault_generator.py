@@ -97,7 +97,7 @@ def slow_disk(s: Schedule) -> bool:
     name = s.draw.choice((*s.cluster.ranked, *s.cluster.sessions))
     if name in s.slow or name in s.paused:
         return False
-    amounts: dict[str, Any] = {s.draw.choice(("takes_ms", "fsync_ms")): s.draw.choice(SLOW_MS)}
+    amounts: dict[str, Any] = {s.draw.choice(("operation_ms", "fsync_ms")): s.draw.choice(SLOW_MS)}
     s.add(SlowDisk(node=name, at_s=s.at_s, **amounts))
     return True
 
@@ -174,7 +174,7 @@ def delay(s: Schedule) -> bool:
 
 
 def loss(s: Schedule) -> bool:
-    s.add(m.Loss(**_what(s), rate=s.draw.choice(LOSSES)))
+    s.add(m.Loss(**_what(s), share=s.draw.choice(LOSSES)))
     return True
 
 

@@ -123,9 +123,9 @@ class Schedule:
                 self.paused.append(node)
             case m.ResumeNode(node=node) if node in self.paused:
                 self.paused.remove(node)
-            case SlowDisk(node=node, takes_ms=takes_ms, fsync_ms=fsync_ms):
+            case SlowDisk(node=node, operation_ms=operation_ms, fsync_ms=fsync_ms):
                 self.slow = [name for name in self.slow if name != node]
-                self.slow += [node] if takes_ms or fsync_ms else []
+                self.slow += [node] if operation_ms or fsync_ms else []
             case m.LinkFault(links=links):
                 self.rules.append(links)
             case m.Heal(links=links):

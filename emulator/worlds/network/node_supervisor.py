@@ -276,7 +276,7 @@ class Cluster:
         if name in self.running() and node.control is None:
             raise ClusterError(f"{name} has not begun yet: its machine cannot be changed")
         hardware = self.processes.hardware[name] = fault.of(self.processes.hardware[name])
-        self._write(MachineFault(what=fault.WORD, target=name))
+        self._write(MachineFault(what=fault.VERB, target=name))
         self._write(HardwareChanged(name, *msgspec.structs.astuple(hardware)))
         if node.control is not None:
             with contextlib.suppress(NodeGone):  # its next incarnation gets it

@@ -104,7 +104,7 @@ class Breakable(Heap):
         hardware = node.hardware = fault.of(node.hardware)
         node.wall_epoch_ms = WALL_EPOCH_MS + hardware.clock_ahead_ms
         self._watch(node)
-        self.trace.add(node, "fault", self.now_ms, MachineFault(fault.WORD, name))
+        self.trace.add(node, "fault", self.now_ms, MachineFault(fault.VERB, name))
         self.trace.add(node, "fault", self.now_ms, HardwareChanged(name, *msgspec.structs.astuple(hardware)))
 
     def fill_disk(self, name: str, directory: str = "") -> None:

@@ -33,13 +33,13 @@ def test_each_is_a_verb_and_its_fields_are_the_keys(fault: type[MachineStep]) ->
 
 @pytest.mark.parametrize("fault", MACHINE_STEPS)
 def test_each_but_one_is_a_command(fault: type[MachineStep]) -> None:
-    assert (fault.WORD in LIVE_FAULTS) is (fault.WORD != "lose-unsynced")
+    assert (fault.VERB in LIVE_FAULTS) is (fault.VERB != "lose-unsynced")
 
 
 @pytest.mark.parametrize(
     ("text", "step"),
     [
-        ("slow-disk: {node: 1, takes_ms: 20, fsync_ms: 100.5}", SlowDisk("broker-1", 20.0, 100.5)),
+        ("slow-disk: {node: 1, operation_ms: 20, fsync_ms: 100.5}", SlowDisk("broker-1", 20.0, 100.5)),
         ("slow-disk: session-0", SlowDisk("session-0")),
         ("clock-jump: {node: client-2, jump_ms: -5}", ClockJump("client-2", -5.0)),
     ],
@@ -55,8 +55,8 @@ def test_an_amount_is_read_and_written_and_shown(text: str, step: HardwareFault)
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("slow-disk: {node: 1, takes_ms: -1}", "5:36: expected takes_ms as a number, 0 to 60000, got -1"),
-        ("slow-disk: {node: 1, takes_ms: 60001}", "5:36: expected takes_ms as a number, 0 to 60000, got 60001"),
+        ("slow-disk: {node: 1, operation_ms: -1}", "5:40: expected operation_ms as a number, 0 to 60000, got -1"),
+        ("slow-disk: {node: 1, operation_ms: 60001}", "5:40: expected operation_ms as a number, 0 to 60000, got 60001"),
         ("clock-jump: 1", "5:17: clock-jump needs 'jump_ms'"),
         ("slow-disk: {node: 1, fsyncs_ms: 1}", "nearest: fsync_ms"),
     ],

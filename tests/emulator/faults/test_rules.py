@@ -74,7 +74,7 @@ def test_amounts_and_options() -> None:
     assert (parsed("reset broker-0 broker-1").every_ms, parsed("reset az-0 500ms").every_ms) == (0.0, 500.0)
     assert parsed("reset broker-0 -> broker-1 500").what == "reset broker-0 -> broker-1 500ms"
     assert parsed("cut az-0 --recovery instant").recovery == "instant"
-    assert parsed("cut az-0 --purposes=session").purposes == ("session",)
+    assert parsed("cut az-0 --only=session").purposes == ("session",)
     assert not parsed("cut az-0 --expects-nothing").expects_traffic
     named = parsed("cut az-0 --client-id orders,billing")
     assert named.client_ids == ("orders", "billing") and named.what == "cut az-0 (clients orders, billing only)"
@@ -101,7 +101,7 @@ def test_amounts_and_options() -> None:
         ("cut az-0 --client-id", "--client-id needs a value"),
         ("cut az-0 --client orders", "no option '--client'; did you mean --client-id?"),
         ("cut az-0 --recovery slow", "no recovery 'slow'; there is rto, instant"),
-        ("cut az-0 --purposes control", "no purpose 'control'"),
+        ("cut az-0 --only control", "no purpose or message type 'control'"),
         ("cut", "cut takes PLACE"),
         ("cut a b c", "cut takes PLACE"),
         ("cut az-0 5%", "cut takes no amount, not 5%"),

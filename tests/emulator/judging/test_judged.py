@@ -52,21 +52,21 @@ def test_what_real_kafka_did_is_valid(scenario: str, version: str) -> None:
 
 
 def test_a_cut_of_links_nothing_uses_makes_the_run_unknown() -> None:
-    verdict = verdict_of("cut: {link: [client-0, client-1]}", "pause: 1", "heal", "pause: 1")
+    verdict = verdict_of("cut: {link: [client-0, client-1]}", "sleep: 1", "heal", "sleep: 1")
     assert verdict.valid == "unknown" and verdict.exit_code == 3
     assert verdict.unknown_because[0] == "fault 'cut client-0 client-1' stopped nothing: no traffic met it"
 
 
 def test_a_cut_that_expects_no_traffic_may_stop_nothing() -> None:
     cut = "cut: {link: [client-0, client-1], expects_traffic: false}"
-    verdict = verdict_of(cut, "pause: 1", "heal", "pause: 1")
+    verdict = verdict_of(cut, "sleep: 1", "heal", "sleep: 1")
     assert verdict.valid is True
     assert verdict.faults[0].frames_stopped == 0
 
 
 def test_a_wait_that_is_not_reached_makes_the_run_unknown_and_says_where() -> None:
     wait = "wait: {until: isr shrunk, limit_s: 2}"
-    verdict = verdict_of("pause: 1", wait, "produce: {broker: 0, values: [a], acks: all}")
+    verdict = verdict_of("sleep: 1", wait, "produce: {broker: 0, values: [a], acks: all}")
     assert verdict.valid == "unknown" and verdict.exit_code == 3
     (why,) = verdict.unknown_because
     assert why.startswith("step 6: wait 'isr shrunk' timed out after 2 s, at ")
@@ -87,7 +87,7 @@ def test_a_heal_that_is_sabotaged_makes_the_run_unknown(monkeypatch: pytest.Monk
         return False if links.node == "broker-0" else heal(links, now_ms, rule_id)
 
     monkeypatch.setattr(LinkState, "heal", broken)
-    verdict = verdict_of("cut: az-0", "pause: 1", "heal", "pause: 2")
+    verdict = verdict_of("cut: az-0", "sleep: 1", "heal", "sleep: 2")
     assert verdict.exit_code == 3
     assert verdict.unknown_because == ["fault 'cut az-0' did not heal: still in force at broker-0"]
 
@@ -95,19 +95,19 @@ def test_a_heal_that_is_sabotaged_makes_the_run_unknown(monkeypatch: pytest.Monk
 def test_a_heal_that_no_traffic_proves_makes_the_run_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     """A message is sent between the heal and the end, and no node sees it arrive."""
     monkeypatch.setattr(LinkState, "prove", lambda *_: None)
-    verdict = verdict_of("cut: {link: [broker-0, broker-1]}", "pause: 1", "heal", "pause: 2")
+    verdict = verdict_of("cut: {link: [broker-0, broker-1]}", "sleep: 1", "heal", "sleep: 2")
     assert (verdict.faults[0].healed, verdict.exit_code) == ("unknown", 3)
     (why,) = verdict.unknown_because
     assert why == "fault 'cut broker-0 broker-1' was healed, but nothing that was sent since has arrived"
 
 
 def test_a_link_that_had_no_reason_to_carry_anything_since_its_heal_is_healed() -> None:
-    verdict = verdict_of("cut: az-0", "pause: 1", "heal", seed=3)
+    verdict = verdict_of("cut: az-0", "sleep: 1", "heal", seed=3)
     assert (verdict.faults[0].healed, verdict.exit_code) == (True, 0)
 
 
 def test_a_rule_that_stays_in_force_needs_no_heal() -> None:
-    verdict = verdict_of("cut: az-0", "pause: 1")
+    verdict = verdict_of("cut: az-0", "sleep: 1")
     assert (verdict.faults[0].healed_ms, verdict.faults[0].healed, verdict.valid) == (None, None, True)
 
 
@@ -119,7 +119,7 @@ def test_a_broken_expectation_is_not_valid() -> None:
 
 
 def test_an_unexpected_violation_is_not_valid() -> None:
-    lost = ("cut: az-0", "produce: {broker: 0, values: [x], acks: 1}", "wait: new leader", "heal", "pause: 20")
+    lost = ("cut: az-0", "produce: {broker: 0, values: [x], acks: 1}", "wait: new leader", "heal", "sleep: 20")
     verdict = verdict_of(*lost)
     assert verdict.checks["lost-acknowledged"].verdict == "violated"
     assert not verdict.checks["lost-acknowledged"].expected
@@ -133,7 +133,7 @@ def test_an_unexpected_violation_is_not_valid() -> None:
 def test_a_violation_that_comes_sometimes_is_right_with_it_and_without() -> None:
     sometimes = "expects_violations:\n  - {check: lost-acknowledged, because: of a race, sometimes: true}\n"
     write = "produce: {broker: 0, values: [x], acks: 1}"
-    for steps, comes in (([write], False), (["cut: az-0", write, "wait: new leader", "heal", "pause: 20"], True)):
+    for steps, comes in (([write], False), (["cut: az-0", write, "wait: new leader", "heal", "sleep: 20"], True)):
         verdict = verdict_of(*steps, more=sometimes)
         check = verdict.checks["lost-acknowledged"]
         assert (check.verdict == "violated", check.expected) == (comes, comes)
@@ -179,7 +179,7 @@ def test_time_without_a_leader_is_measured() -> None:
 def test_failing_produces_are_unavailability() -> None:
     """From one that failed until the next one ended; the player is in no AZ."""
     failing = "produce: {broker: 1, values: [a, b], acks: 1}"
-    measures = verdict_of(failing, "pause: 1", "produce: {broker: 0, values: [c], acks: 1}").measures
+    measures = verdict_of(failing, "sleep: 1", "produce: {broker: 0, values: [c], acks: 1}").measures
     assert 1000 < measures["unavailable_ms"]["outside"] < 1500
     assert measures["unavailable_ms"]["az-0"] is None, "no client there wrote"
     written = verdict_of("produce: {broker: 0, values: [c], acks: 1}").measures
@@ -190,7 +190,7 @@ def test_a_client_whose_last_write_failed_was_unavailable_to_the_end_of_the_run(
     """Whether it had written before or not."""
     write = "produce: {broker: 0, client: az-0, values: [a], acks: 1, socket_timeout_s: 2}"
     for before in ((), (write,)):
-        measures = verdict_of(*before, "kill: 0", write, "pause: 5").measures
+        measures = verdict_of(*before, "kill: 0", write, "sleep: 5").measures
         assert 5000 <= measures["unavailable_ms"]["az-0"] < 7000
         assert measures["unavailable_ms"]["az-1"] is None
 
@@ -211,15 +211,15 @@ def test_a_node_that_dies_by_itself_makes_the_run_unknown(monkeypatch: pytest.Mo
             replicas.storage_failed(DiskFailed("t-0", "sabotage"))
 
     monkeypatch.setattr(Replicas, "checkpoint_high_watermarks", broken)
-    verdict = verdict_of("pause: 12")
+    verdict = verdict_of("sleep: 12")
     assert verdict.unknown_because == ["broker-1 died by itself with code 1: log directory failed: t-0: sabotage"]
     assert verdict.exit_code == 3
     assert verdict.measures["exits"] == {"broker-1": 1}
     more = "expects_exits:\n  - {node: 1, because: of the sabotage}\n"
-    verdict = verdict_of("pause: 12", more=more)
+    verdict = verdict_of("sleep: 12", more=more)
     assert (verdict.unknown_because, verdict.exit_code) == ([], 0)
 
 
 def test_an_exit_that_is_expected_and_does_not_come_is_not_valid() -> None:
-    verdict = verdict_of("pause: 1", more="expects_exits:\n  - {node: 1, because: of nothing}\n")
+    verdict = verdict_of("sleep: 1", more="expects_exits:\n  - {node: 1, because: of nothing}\n")
     assert (verdict.valid, verdict.measures["exits"]) == (False, {})

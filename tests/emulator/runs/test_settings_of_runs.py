@@ -152,7 +152,7 @@ def test_what_no_version_of_the_scenario_has_is_an_error_with_its_place(line: st
 
 
 def test_settings_of_topics_reach_every_topic_that_does_not_say_otherwise() -> None:
-    text = SCENARIO + "  - create-topic: {topic: u, assignment: [0], configs: {segment.bytes: 50}}\n"
+    text = SCENARIO + "  - create-topic: {topic: u, assignment: [0], settings: {segment.bytes: 50}}\n"
     given = {"topic.segment.bytes": 100, "topic.retention.ms": -1, "min.insync.replicas": 2}
     made = [step for step in resolve(load_scenario(text, "x.yaml"), "2.6", given).scenario.steps
             if isinstance(step, m.CreateTopic)]  # fmt: skip
@@ -160,7 +160,7 @@ def test_settings_of_topics_reach_every_topic_that_does_not_say_otherwise() -> N
 
 
 def test_what_a_version_does_not_have_is_dropped_from_a_topic() -> None:
-    text = SCENARIO + "  - create-topic: {topic: u, assignment: [0], configs: {max.compaction.lag.ms: 50}}\n"
+    text = SCENARIO + "  - create-topic: {topic: u, assignment: [0], settings: {max.compaction.lag.ms: 50}}\n"
     old = small(text, "0.8.2")
     assert "topic.max.compaction.lag.ms" in [dropped.name for dropped in old.account.dropped]
     assert isinstance(old.scenario.steps[-1], m.CreateTopic) and old.scenario.steps[-1].configs == {}

@@ -85,7 +85,7 @@ def test_an_upgrade_from_0_10_2_keeps_the_message_format_and_no_epoch_is_written
         for node in (1, 0, 2):
             text += f"  - stop: {node}\n  - start: {{node: {node}, {change}}}\n"
             text += "  - wait: {until: isr restored, called: back}\n"
-    text += "  - produce: {client: az-2, values: [b], acks: all}\n  - pause: 2\n  - snapshot: end\n"
+    text += "  - produce: {client: az-2, values: [b], acks: all}\n  - sleep: 2\n  - snapshot: end\n"
     run = play_and_judge(resolve(load_scenario(text, "small.yaml")), 1, run="r")
     kept = ("held", "skipped")  # nobody reads
     assert {name: check.verdict for name, check in run.verdict.checks.items() if check.verdict not in kept} == {}
@@ -103,7 +103,7 @@ def test_an_upgrade_from_0_10_2_keeps_the_message_format_and_no_epoch_is_written
 def test_a_broker_that_speaks_too_new_stays_out_of_sync() -> None:
     """A user's mistake: the default inter.broker.protocol.version of the first upgraded broker."""
     back = "wait: {until: isr restored, called: back, limit_s: 20, may_time_out: true}"
-    text = small('start: {node: 0, version: "2.8"}', back, "record: [partition-state]")
+    text = small('start: {node: 0, kafka_version: "2.8"}', back, "record: [partition-state]")
     run = play_and_judge(resolve(load_scenario(text, "small.yaml")), 1, run="r")
     refused = [e[5] for e in run.played.world.trace.entries if isinstance(e[5], RequestNotUnderstood)]
     assert {(event.peer, event.api, event.request_version) for event in refused} == {("broker-0", "Fetch", 12)}
@@ -123,13 +123,13 @@ def test_settings_of_a_start_are_in_force_and_reported() -> None:
 
 
 def test_it_is_written_as_it_is_read() -> None:
-    text = small('start: {node: 0, version: "2.8", settings: {inter.broker.protocol.version: null}}')
+    text = small('start: {node: 0, kafka_version: "2.8", settings: {inter.broker.protocol.version: null}}')
     scenario = load_scenario(text, "small.yaml")
     assert load_scenario(written(scenario), "small.yaml").steps == scenario.steps
 
 
 def test_of_an_az_only_brokers_are_changed() -> None:
-    scenario = load_scenario(small("stop: az-1", 'start: {node: az-1, version: "2.7"}'), "small.yaml")
+    scenario = load_scenario(small("stop: az-1", 'start: {node: az-1, kafka_version: "2.7"}'), "small.yaml")
     (last,) = scenario.steps[-1:]
     assert {start.node: start.version for start in starts_in([last])}["broker-1"] == "2.7"
     assert {start.version for start in starts_in([last]) if start.node != "broker-1"} <= {""}
@@ -138,10 +138,10 @@ def test_of_an_az_only_brokers_are_changed() -> None:
 @pytest.mark.parametrize(
     ("step", "problem"),
     [
-        ('start: {node: 0, version: "3.9"}', "unknown Kafka version '3.9'"),
+        ('start: {node: 0, kafka_version: "3.9"}', "unknown Kafka version '3.9'"),
         ("start: {node: 0, settings: {replica.lag.max.time.ms: 1}}", "nearest: replica.lag.time.max.ms"),
         ("start: {node: 0, settings: {producer.acks: all}}", "not one broker's"),
-        ('start: {node: client-0, version: "2.8"}', "client-0 is no broker"),
+        ('start: {node: client-0, kafka_version: "2.8"}', "client-0 is no broker"),
     ],
 )
 def test_mistakes_are_named_at_load(step: str, problem: str) -> None:

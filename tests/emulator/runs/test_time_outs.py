@@ -33,7 +33,7 @@ SYNC_MS = 4_000
         ("- produce: {broker: 0, values: [a], acks: 1, timeout_ms: 1200}", {}, SYNC_MS),
         ("- produce: {broker: 0, values: [a], acks: 1, socket_timeout_s: 3}", {}, 3_000),
         ("- wait: {until: new leader, limit_s: 2}", {}, 2_000),
-        ("- pause: 0.5", {}, SYNC_MS),
+        ("- sleep: 0.5", {}, SYNC_MS),
         ("", {"offsets.commit.timeout.ms": 900}, 900),
         ("- commit: {group: g, offset: 1, limit_s: 2}", {}, 2_000),
         ("- committed: {group: g, limit_s: 2}", {}, 2_000),

@@ -78,7 +78,7 @@ def test_values_at_their_bounds_are_played(step: str, tmp_path: Path, capsys: py
         ("consume: ''", 14, "expected a group's name of 1 to 255 characters, got 0"),
         ("consume: " + "g" * 256, 14, "expected a group's name of 1 to 255 characters, got 256"),
         ("delay: {az: az-0, delay_ms: 0}", 33, "a delay needs milliseconds above 0"),
-        ("loss: {az: az-0, rate: 1}", 28, "a loss is a share of frames above 0 and below 1, not 1"),
+        ("loss: {az: az-0, share: 1}", 28, "a loss is a share of frames above 0 and below 1, not 1"),
         ("bandwidth: {az: az-0, bytes_per_s: 0}", 40, "a bandwidth is at least 1 byte a second, not 0"),
         ("reset: {az: az-0, every_ms: 0.5}", 33, "a reset is every 1 ms to a day, not 0.5 ms"),
         ("reset: {az: az-0, only: fetch}", 12, "a reset ends whole connections, not frames of Fetch; name a purpose"),

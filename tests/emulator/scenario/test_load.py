@@ -28,8 +28,8 @@ GOOD: list[tuple[str, m.AnyStep]] = [
     ("start: session-1", m.Start(node="session-1")),
     ("{at_s: 12.5, kill: {node: broker-2}}", m.Kill(node="broker-2", at_s=12.5)),
     ("stop: 1", m.Stop(node="broker-1")),
-    ("pause-node: 1", m.PauseNode(node="broker-1")),
-    ("resume-node: 1", m.ResumeNode(node="broker-1")),
+    ("pause: broker-1", m.PauseNode(node="broker-1")),
+    ("resume: 1", m.ResumeNode(node="broker-1")),
     ("disk-full: 1", m.DiskFull(node="broker-1")),
     ("kill: az-0", m.Together(steps=tuple(m.Kill(node=n) for n in ("broker-0", "session-0", "client-0")))),
     ("{at_s: 2, start: [session-1, 'broker-*', 2]}",
@@ -55,17 +55,17 @@ GOOD: list[tuple[str, m.AnyStep]] = [
     ("cut: {from: 0, to: az-1}", m.Cut(links=m.OneWayLinks("broker-0", "az-1"))),
     ("hold: {az: 0, only: controller}", m.Hold(links=AZ0, purposes=("controller",))),
     ("delay: {az: 0, delay_ms: 5, jitter_ms: 0.5}", m.Delay(links=AZ0, delay_ms=5, jitter_ms=0.5)),
-    ("loss: {az: 0, rate: 0.1}", m.Loss(links=AZ0, rate=0.1)),
+    ("loss: {az: 0, share: 0.1}", m.Loss(links=AZ0, share=0.1)),
     ("reset: az-0", Reset(links=AZ0)),
     ("reset: {az: 0, every_ms: 500}", Reset(links=AZ0, every_ms=500)),
     ("bandwidth: {az: 0, bytes_per_s: 2000}", m.Bandwidth(links=AZ0, bytes_per_s=2000)),
-    ("slow-disk: {node: 1, takes_ms: 20}", SlowDisk("broker-1", 20.0)),
+    ("slow-disk: {node: 1, operation_ms: 20}", SlowDisk("broker-1", 20.0)),
     ("clock-jump: {node: 1, jump_ms: 20}", ClockJump("broker-1", 20.0)),
     ("heal", m.Heal()),
     ("heal: az-0", m.Heal(links=AZ0)),
     ("heal: {kind: cut}", m.Heal(kind="cut")),
     ("heal: {link: [0, session], kind: delay}", m.Heal(links=m.PairLinks(("broker-0", "session")), kind="delay")),
-    ("create-topic: {topic: u, assignment: [2], configs: {min.insync.replicas: 2}}",
+    ("create-topic: {topic: u, assignment: [2], settings: {min.insync.replicas: 2}}",
      m.CreateTopic(topic="u", assignment=(brokers(2),), configs={"min.insync.replicas": 2})),
     ("produce: {broker: 0, values: [a, 7, yes], acks: all}",
      m.Produce(broker=BrokerId(0), values=("a", "7", "yes"), acks=-1)),
@@ -84,10 +84,10 @@ GOOD: list[tuple[str, m.AnyStep]] = [
                 consumer_settings={"fetch.min.bytes": 1})),
     ("workload: {name: w, producers: false, group: g, consumer_settings: {session.timeout.ms: 7000}}",
      m.Workload(name="w", producers=False, group="g", consumer_settings={"session.timeout.ms": 7000})),
-    ("alter-broker: {broker: 1, configs: {min.insync.replicas: 2}, remove: [log.flush.interval.ms]}",
+    ("alter-broker: {broker: 1, settings: {min.insync.replicas: 2}, remove: [log.flush.interval.ms]}",
      m.AlterBroker(broker=BrokerId(1), configs={"min.insync.replicas": 2}, remove=("log.flush.interval.ms",))),
-    ("alter-broker: {configs: {num.io.threads: 9}}", m.AlterBroker(configs={"num.io.threads": 9})),
-    ("alter-topic: {topic: t, configs: {min.insync.replicas: 2}, remove: flush.ms}",
+    ("alter-broker: {settings: {num.io.threads: 9}}", m.AlterBroker(configs={"num.io.threads": 9})),
+    ("alter-topic: {topic: t, settings: {min.insync.replicas: 2}, remove: flush.ms}",
      m.AlterTopic(topic="t", configs={"min.insync.replicas": 2}, remove=("flush.ms",))),
     ("delete-topic: t", m.DeleteTopic(topic="t")),
     ("add-partitions: {topic: t, partitions: 4}", m.AddPartitions(topic="t", partitions=4)),
@@ -127,17 +127,17 @@ GOOD: list[tuple[str, m.AnyStep]] = [
     ("snapshot: before heal", m.TakeSnapshot(label="before heal")),
     ("record: controller", m.Record(what="controller")),
     ("record: {what: partition-state, partition: t-1}", m.Record(what="partition-state", partition="t-1")),
-    ("pause: 2.5", m.Pause(seconds=2.5)),
+    ("sleep: 2.5", m.Pause(seconds=2.5)),
     ("settle: {quiet_s: 3, limit_s: 60}", m.Settle(quiet_s=3, limit_s=60)),
     ("wait: new leader", m.Wait(until=c.NewLeader(), called="new leader", limit_s=90)),
     ("wait: {until: no leader, called: none, limit_s: 5}", m.Wait(until=c.Leader(-1), called="none", limit_s=5)),
-    ("repeat: {times: 3, steps: [heal, {pause: 1}]}", m.Repeat(times=3, steps=(m.Heal(), m.Pause(seconds=1)))),
+    ("repeat: {times: 3, steps: [heal, {sleep: 1}]}", m.Repeat(times=3, steps=(m.Heal(), m.Pause(seconds=1)))),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("line", "step"), GOOD)
 def test_step(line: str, step: m.AnyStep) -> None:
-    before = ["pause-node: 1"] if isinstance(step, m.ResumeNode) else []
+    before = ["pause: broker-1"] if isinstance(step, m.ResumeNode) else []
     assert steps(*before, line)[len(before) :] == (step,)
 
 

@@ -23,7 +23,7 @@ def step_errors(step: str) -> list[str]:
     A topic `t` and a background step `w` are known.
     """
     head = "id: x\ntitle: x\nsteps:\n  - {create-topic: {topic: t, assignment: [0, 1]}}\n"
-    return errors(f"{head}  - {step}\n  - {{background: w, pause: 1}}\n")
+    return errors(f"{head}  - {step}\n  - {{background: w, sleep: 1}}\n")
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def step_errors(step: str) -> list[str]:
             "f.yaml:4:20: a broker's number is below 1000; dedicated controllers have those from there",
         ),
         (
-            "id: x\ntitle: x\nsteps:\n  - repeat: {times: 200, steps: [{repeat: {times: 100, steps: [{pause: 1}]}}]}\n",
+            "id: x\ntitle: x\nsteps:\n  - repeat: {times: 200, steps: [{repeat: {times: 100, steps: [{sleep: 1}]}}]}\n",
             "f.yaml:4:3: more than 10000 steps, repeats counted",
         ),
     ],
@@ -110,13 +110,13 @@ def test_bad_file(text: str, message: str) -> None:
          "5:36: not a producer's setting: 'linger'; nearest: linger.ms"),
         ("stop-workload: w", "5:20: unknown workload 'w'"),
         ("{background: b, workload: w2}", "5:21: workload cannot run in the background"),
-        ("alter-topic: {topic: t}", "5:18: alter-topic needs 'configs' to set, or names to 'remove'"),
+        ("alter-topic: {topic: t}", "5:18: alter-topic needs 'settings' to set, or names to 'remove'"),
         ("alter-topic: {topic: t, remove: flush}", "5:37: unknown topic setting 'flush'; nearest: flush.ms"),
-        ("alter-broker: {broker: 1}", "5:19: alter-broker needs 'configs' to set, or names to 'remove'"),
-        ("alter-broker: {broker: 7, configs: {num.io.threads: 9}}", "5:28: unknown broker '7'; nearest: broker-2"),
-        ("alter-broker: {configs: {num.io.thread: 9}}",
-         "5:30: not a broker's setting: 'num.io.thread'; nearest: num.io.threads"),
-        ("alter-broker: {configs: {broker.id: 9}}", "5:30: broker.id cannot be altered while a broker runs"),
+        ("alter-broker: {broker: 1}", "5:19: alter-broker needs 'settings' to set, or names to 'remove'"),
+        ("alter-broker: {broker: 7, settings: {num.io.threads: 9}}", "5:28: unknown broker '7'; nearest: broker-2"),
+        ("alter-broker: {settings: {num.io.thread: 9}}",
+         "5:31: not a broker's setting: 'num.io.thread'; nearest: num.io.threads"),
+        ("alter-broker: {settings: {broker.id: 9}}", "5:31: broker.id cannot be altered while a broker runs"),
         ("alter-broker: {remove: log.dirs}", "5:28: log.dirs cannot be altered while a broker runs"),
         ("delete-topic: tt", "5:19: unknown topic 'tt'; nearest: t"),
         ("wait: {until: {deleted: u}}", "5:29: unknown topic 'u'; one of: t"),
@@ -135,7 +135,7 @@ def test_bad_file(text: str, message: str) -> None:
         ("cut: {az: 0, only: fetsh}", "5:24: unknown purpose or message type 'fetsh'; nearest: fetch"),
         ("cut: {az: 0, expects_traffic: maybe}", "5:35: expected expects_traffic as true or false, got 'maybe'"),
         ("delay: {az: 0}", "5:12: delay needs 'delay_ms'"),
-        ("loss: {az: 0, rate: 5}", "5:25: a loss is a share of frames above 0 and below 1, not 5"),
+        ("loss: {az: 0, share: 5}", "5:26: a loss is a share of frames above 0 and below 1, not 5"),
         ("produce: {broker: 0, values: [a]}", "5:14: produce needs 'acks'"),
         ("produce: {values: [a], acks: 1}",
          "5:14: produce needs 'broker' or 'client' (whose metadata then has the leader)"),
@@ -149,14 +149,14 @@ def test_bad_file(text: str, message: str) -> None:
         ("produce: {broker: 0, values: [a], acks: 1, batch: one message set, retries: 3}",
          "5:81: retries does not go with one message set: it is tried once"),
         ("fetch: {broker: 0, partition: t-1}", "5:35: unknown partition 't-1'; nearest: t-0"),
-        ("disk-error: {node: 0, dir: d1}",
-         "5:32: broker-0 has one log directory, its disk; for more: log.dirs, as d0,d1"),
+        ("disk-error: {node: 0, directory: d1}",
+         "5:38: broker-0 has one log directory, its disk; for more: log.dirs, as d0,d1"),
         ("disk-error: session-0", "5:17: unknown broker 'session-0'; one of: broker-0, broker-1, broker-2"),
-        ("kill: {node: 0, dir: d1}", "5:21: unknown key 'dir' in kill; one of: node"),
+        ("kill: {node: 0, directory: d1}", "5:21: unknown key 'directory' in kill; one of: node"),
         ("create-topic: {topic: u, assignment: [0, 3]}", "5:46: unknown broker '3'; nearest: broker-2"),
         ("create-topic: {topic: u, assignment: [0, 0]}", "5:42: a broker can hold one replica of a partition: [0, 0]"),
-        ("create-topic: {topic: u, assignment: [0], configs: {min.insync: 2}}",
-         "5:57: not a topic's setting: 'min.insync'; nearest: min.insync.replicas"),
+        ("create-topic: {topic: u, assignment: [0], settings: {min.insync: 2}}",
+         "5:58: not a topic's setting: 'min.insync'; nearest: min.insync.replicas"),
         ("create-topic: {topic: u, partitions: 6, replicas: 4}",
          "5:55: expected replicas as a whole number, 1 to 3, got 4"),
         ("create-topic: {topic: u, partitions: 1001}",
@@ -178,7 +178,7 @@ def test_bad_file(text: str, message: str) -> None:
          "replicas, in_isr, controller, registered, "
          "session_expired, leads, knows_leader, deleted, quiet_s, not, all, every)"),
         ("wait: {until: new leader, limit_s: 0x}", "5:40: expected limit_s as a number, got '0x'"),
-        ("pause: 2s", "5:12: expected seconds as a number, got '2s'"),
+        ("sleep: 2s", "5:12: expected seconds as a number, got '2s'"),
         ("await: w", "5:12: unknown background step 'w'"),
         ("{background: v, await: w}", "5:28: unknown background step 'w'"),
         ("repeat: {times: 0, steps: [heal]}", "5:21: expected times as a whole number, 1 to 10000, got 0"),
@@ -289,19 +289,19 @@ settings: {log.dirs: "d0,d1"}
 settings_by_broker:
   1: {log.dirs: "disk-a, disk-b"}
 steps:
-  - disk-error: {node: 0, dir: d7}
-  - disk-full: {node: 1, dir: d1}
-  - lose-disk: {node: 1, dir: disk-c}
-  - disk-error: {node: broker-1, dir: disk-b}
-  - disk-full: {node: session-0, dir: d0}
+  - disk-error: {node: 0, directory: d7}
+  - disk-full: {node: 1, directory: d1}
+  - lose-disk: {node: 1, directory: disk-c}
+  - disk-error: {node: broker-1, directory: disk-b}
+  - disk-full: {node: session-0, directory: d0}
 """
     with pytest.raises(ScenarioErrors) as raised:
         load_scenario(text, "f.yaml")
     assert str(raised.value).splitlines() == [
-        "f.yaml:7:32: unknown log directory 'd7'; one of: d0, d1",
-        "f.yaml:8:31: unknown log directory 'd1'; one of: disk-a, disk-b",
-        "f.yaml:9:31: unknown log directory 'disk-c'; nearest: disk-b",
-        "f.yaml:11:39: session-0 is no broker: it has no log directories",
+        "f.yaml:7:38: unknown log directory 'd7'; one of: d0, d1",
+        "f.yaml:8:37: unknown log directory 'd1'; one of: disk-a, disk-b",
+        "f.yaml:9:37: unknown log directory 'disk-c'; nearest: disk-b",
+        "f.yaml:11:45: session-0 is no broker: it has no log directories",
     ]
 
 

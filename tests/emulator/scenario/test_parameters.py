@@ -15,12 +15,12 @@ steps:
   - start: 2  # the controller
   - start: 0
   - create-topic: {topic: t, assignment: [0, 1]}
-  - pause: 1
+  - sleep: 1
   - cut: az-0
   - repeat:
       times: 2
       steps:
-        - pause: 3
+        - sleep: 3
   - produce: {broker: 0, values: [a, b], acks: 1}
   - wait:
       until: {isr: [0, 1]}
@@ -35,9 +35,9 @@ def loaded(*words: str) -> Scenario:
 
 def test_a_value_of_one_of_several_steps() -> None:
     """Counted as they are written, those that are repeated, too."""
-    repeated = loaded("pause#2=7", "repeat.times=5").steps[5]
+    repeated = loaded("sleep#2=7", "repeat.times=5").steps[5]
     assert isinstance(repeated, Repeat) and (repeated.times, repeated.steps) == (5, (Pause(seconds=7),))
-    assert loaded("pause#1=0.5").steps[3] == Pause(seconds=0.5)
+    assert loaded("sleep#1=0.5").steps[3] == Pause(seconds=0.5)
 
 
 def test_a_key_of_a_verb_and_one_beside_it_that_was_not_there() -> None:
@@ -64,18 +64,18 @@ def test_lines_stay_where_they_are() -> None:
 @pytest.mark.parametrize(
     ("word", "output"),
     [
-        ("pause=1", r"pause: which of them\? pause#1 \(line 9: 1\), pause#2 \(line 14: 3\)"),
-        ("pause#3=1", r"pause#3: there are 2: pause#1"),
-        ("pasue=1", "pasue: no verb 'pasue' here; nearest: pause"),
+        ("pause=1", r"pause: which of them\? sleep#1 \(line 9: 1\), sleep#2 \(line 14: 3\)"),
+        ("sleep#3=1", r"sleep#3: there are 2: sleep#1"),
+        ("slepe=1", "slepe: no verb 'slepe' here; nearest: sleep"),
         ("kill=1", "kill: no step 'kill' here"),
         ("produce.valeus.0=x", "produce.valeus.0: no 'valeus' there; nearest: values"),
         ("produce.values.7=x", "produce.values.7: no '7' there"),
-        ("pause#1.seconds=3", "pause#1.seconds: pause has no keys in line 9"),
+        ("sleep#1.seconds=3", "sleep#1.seconds: sleep has no keys in line 9"),
         ("heal=az-0", "heal: heal has no value in line 19"),
         ("wait=3", "wait: has lines of its own; name one of until, called"),
-        ("pause#1=1, x: 2", "pause#1: '1, x: 2' is not one value of YAML"),
-        ("pause#1=1}", "is not one value of YAML"),
-        ("pause#1=", "expected NAME=VALUE"),
+        ("sleep#1=1, x: 2", "sleep#1: '1, x: 2' is not one value of YAML"),
+        ("sleep#1=1}", "is not one value of YAML"),
+        ("sleep#1=", "expected NAME=VALUE"),
         ("pause", "expected NAME=VALUE"),
         ("Pause 1=2", "Pause 1: expected VERB, VERB#NUMBER or VERB.KEY"),
     ],
@@ -88,7 +88,7 @@ def test_what_is_not_there_is_one_line_with_the_nearest(word: str, output: str) 
 
 def test_two_of_one_place_are_refused() -> None:
     with pytest.raises(UnusableParameter, match="the same place"):
-        with_parameters(FILE, ["pause#1=2", "pause#1=3"])
+        with_parameters(FILE, ["sleep#1=2", "sleep#1=3"])
 
 
 def test_a_file_that_is_no_yaml_is_left_to_its_reader() -> None:

@@ -123,7 +123,7 @@ def test_a_wait_that_the_recording_did_not_reach_need_not_be_reached() -> None:
             m.Delay(links=m.AzLinks("az-1"), delay_ms=5),
             {"do": "delay", "az": 1, "delay_ms": 5, "jitter_ms": 0.0},
         ),
-        (m.Loss(links=m.AzLinks("az-1"), rate=0.1), {"do": "loss", "az": 1, "rate": 0.1}),
+        (m.Loss(links=m.AzLinks("az-1"), share=0.1), {"do": "loss", "az": 1, "rate": 0.1}),
         (m.Hold(links=m.AzLinks("az-1")), {"do": "hold", "az": 1}),
         (
             m.PowerLoss(node="broker-1", batches_kept=1),

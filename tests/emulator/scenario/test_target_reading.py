@@ -35,8 +35,8 @@ def problems(step: str, more: str = "") -> list[str]:
          "'leader of x-0': no step before creates topic 'x'; one of: orders"),
         ("cut: {link: [active controller, active controller]}", 10,
          "broker-0 is on both sides of broker-0 and broker-0"),
-        ("start: {node: leader of orders-0, version: 2.6}", 12,
-         "leader of orders-0: a start with version or settings needs a broker's name"),
+        ("start: {node: leader of orders-0, kafka_version: 2.6}", 12,
+         "leader of orders-0: a start with kafka_version or settings needs a broker's name"),
         ("fetch: leader of orders-9", 12,
          "'leader of orders-9': orders has 2 partitions; expected a number from 0 to 1"),
         ("wait: {until: order every ISR full}", 19, "unknown topic or partition 'order'; nearest: orders"),
@@ -55,8 +55,8 @@ def test_a_dedicated_controller_is_no_broker(step: str) -> None:
 @pytest.mark.parametrize(
     "step",
     [
-        *(f"{verb}: {node}" for verb in ("kill", "stop", "pause-node", "power-loss", "disk-full", "disk-error",
-          "slow-disk", "start", "lose-disk", "resume-node") for node in ("leader of orders-1", "active controller")),
+        *(f"{verb}: {node}" for verb in ("kill", "stop", "pause", "power-loss", "disk-full", "disk-error",
+          "slow-disk", "start", "lose-disk", "resume") for node in ("leader of orders-1", "active controller")),
         "kill: [leader:orders-0, active-controller, 2]",
         "lose-unsynced: {node: leader of orders-0, batches_kept: 1}",
         "clock-jump: {node: leader of orders-0, jump_ms: 5}",

@@ -40,7 +40,7 @@ STEPS: tuple[m.AnyStep, ...] = (
     m.Cut(links=LINKS, purposes=("session",), apis=("Fetch", "AlterIsr"), expects_traffic=False, at_s=3),
     m.Hold(links=m.OneWayLinks("az-0", "broker-1")),
     m.Delay(links=m.AzLinks("az-1"), delay_ms=5, jitter_ms=1.5),
-    m.Loss(links=m.OpenedLinks("broker-0", "broker-1"), rate=0.25),
+    m.Loss(links=m.OpenedLinks("broker-0", "broker-1"), share=0.25),
     m.Bandwidth(links=m.AzLinks("az-0"), bytes_per_s=1500.0),
     Reset(links=m.AzLinks("az-0")),
     Reset(links=LINKS, every_ms=250.0, purposes=("fetcher",)),

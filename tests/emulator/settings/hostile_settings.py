@@ -33,11 +33,11 @@ steps:
   - create-topic: {topic: t, assignment: [0, 1, 2]}
   - produce: {client: az-0, values: [a], acks: all}
   - workload: {name: load, rate: 5, group: readers}
-  - pause: 3
+  - sleep: 3
   - kill: 0
-  - pause: 3
+  - sleep: 3
   - start: 0
-  - pause: 3
+  - sleep: 3
   - snapshot: end
 """
 

@@ -230,7 +230,7 @@ async def test_a_close_to_a_node_that_stands_still_comes_behind_what_was_sent(wo
 async def test_a_close_to_a_node_with_a_slow_disk_comes_behind_what_was_sent(world: World) -> None:
     """A pause during a stalled step: frames before and during the pause keep their order."""
     await world.spawn("broker-1", {"answers": False, "journal_every_ms": 100.0})
-    await world.change(SlowDisk("broker-1", takes_ms=900.0))
+    await world.change(SlowDisk("broker-1", operation_ms=900.0))
     await world.spawn("broker-0", {**SAYS, "close_after": FRAMES})
     await seen(world, "broker-0", "said 5")
     await world.pause("broker-1")
@@ -561,7 +561,7 @@ async def test_a_slow_disk_holds_a_step_and_what_it_orders(world: World) -> None
     """The slow disk persists over the node's next incarnation."""
     await world.spawn("broker-0", {"journal_every_ms": 50.0})
     await seen(world, "broker-0", "journal 3")
-    await world.change(SlowDisk("broker-0", takes_ms=2_000.0))
+    await world.change(SlowDisk("broker-0", operation_ms=2_000.0))
     assert min(gaps(await journalled(world, "broker-0", 4))) >= 2_050.0
     await world.kill("broker-0")
     await world.respawn("broker-0")
@@ -582,7 +582,7 @@ async def test_a_disk_that_is_slow_to_sync_lets_all_else_pass(world: World) -> N
 async def test_a_dead_nodes_disk_can_be_made_slow(world: World) -> None:
     await world.spawn("broker-0", {"journal_every_ms": 50.0})
     await world.kill("broker-0")
-    await world.change(SlowDisk("broker-0", takes_ms=2_000.0))
+    await world.change(SlowDisk("broker-0", operation_ms=2_000.0))
     await world.respawn("broker-0")
     assert min(gaps(await journalled(world, "broker-0", 3))) >= 2_050.0
 
@@ -590,7 +590,7 @@ async def test_a_dead_nodes_disk_can_be_made_slow(world: World) -> None:
 async def test_what_comes_to_a_node_with_a_slow_disk_waits_and_keeps_its_order(world: World) -> None:
     await world.spawn("broker-1", {"journal_every_ms": 100.0})
     await world.spawn("broker-0", {"open_to": ["broker-1"], "every_ms": 50.0})
-    await world.change(SlowDisk("broker-1", takes_ms=1_000.0))
+    await world.change(SlowDisk("broker-1", operation_ms=1_000.0))
     await seen(world, "broker-0", "answer 60")
     assert numbers(world, "broker-0", "answer") == list(range(1, len(numbers(world, "broker-0", "answer")) + 1))
     assert not texts(world, "broker-0", "lost")

@@ -177,7 +177,7 @@ def played(talk: Talk, healed_ms: float = HEALED_MS) -> tuple[dict[str, Talker],
         world.at(fault.to_ms, heal, world, rule.rule)
     for one in talk.standstills:
         if one.slow_disk:
-            world.at(one.from_ms, world.change_hardware, SlowDisk(one.node, takes_ms=150.0))
+            world.at(one.from_ms, world.change_hardware, SlowDisk(one.node, operation_ms=150.0))
             world.at(one.to_ms, world.change_hardware, SlowDisk(one.node))
         else:
             world.at(one.from_ms, pause, world, one.node)

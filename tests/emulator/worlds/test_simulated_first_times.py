@@ -14,7 +14,7 @@ import pytest
 from tests.simulated.cluster import BEGIN, Cluster
 
 SEEDS = range(1, 31)
-WRITES = "  - pause: 3\n" + "  - produce: {broker: 0, values: [c], acks: 1}\n" * 2
+WRITES = "  - sleep: 3\n" + "  - produce: {broker: 0, values: [c], acks: 1}\n" * 2
 
 
 def played(script: str, version: str = "2.6", seed: int = 1) -> Cluster:
@@ -59,7 +59,7 @@ def test_a_new_controller_takes_a_moment_before_it_acts(version: str) -> None:
     """
     waits_ms = []
     for seed in SEEDS[:10]:
-        timeline = played("  - kill: 2\n  - pause: 12\n", version, seed).player.timeline
+        timeline = played("  - kill: 2\n  - sleep: 12\n", version, seed).player.timeline
         elected = next(c["t"] for c in timeline.controllers if c["controller"] in (0, 1))
         acted = next(s["t"] for s in timeline.partition_states if s["leader_epoch"] > 0)
         waits_ms.append((acted - elected) * 1000.0)

@@ -118,7 +118,7 @@ steps:
   - create-topic: {topic: t, assignment: [[0, 1, 2], [1, 2, 0]]}
   - produce: {broker: 0, values: [a], acks: all}
   - produce: {broker: 1, partition: t-1, values: [x, a], acks: all}
-  - pause: 2
+  - sleep: 2
 """
 
 
@@ -171,7 +171,7 @@ steps:
   - start: 0
   - create-topic: {topic: t, assignment: [0, 1, 2]}
   - produce: {broker: 0, values: [a], acks: all}
-  - pause: 2
+  - sleep: 2
   - delete-topic: t
   - wait: {until: {deleted: t}}
   - create-topic: {topic: t, assignment: [0, 1, 2]}
@@ -203,7 +203,7 @@ steps:
   - cut: az-2
   - produce: {client: az-2, values: [a], acks: all, partition: any}
     background: write
-  - pause: 1
+  - sleep: 1
 """
 
 

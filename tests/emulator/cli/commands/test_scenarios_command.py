@@ -58,7 +58,7 @@ def test_every_fault_begins_with_file_line_and_column(tmp_path: Path, capsys: py
     assert check_command([path, Path("az-isolated-leader")], json=True) == 2
     wrong, right = json.loads(capsys.readouterr().out)
     assert [f"{fault['file']}:{fault['line']}:{fault['column']}:" for fault in wrong["faults"]] == places
-    assert right == {"file": "az-isolated-leader", "usable": True, "faults": []}
+    assert right == {"file": "az-isolated-leader", "usable": True, "faults": [], "warnings": []}
 
 
 def test_a_scenario_as_json_is_the_one_as_yaml(capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,7 +22,7 @@ TWO_LEADERS = (
     + """
   - cut: az-0
   - produce: {broker: 0, values: [c, d, e], acks: 1}
-  - pause: 12
+  - sleep: 12
   - produce: {broker: 1, values: [f], acks: all}
 """
 )
@@ -34,7 +34,7 @@ SIX = (
     "".join(f"  - start: {number}\n" for number in (5, 4, 3, 2, 1, 0))
     + f"  - create-topic: {{topic: orders, assignment: {[[n, (n + 1) % 6, (n + 2) % 6] for n in range(6)]}}}\n"
     + f"  - create-topic: {{topic: pay, assignment: {[[n, (n + 2) % 6, (n + 4) % 6] for n in range(6)]}}}\n"
-    + "  - cut: az-0\n  - pause: 12\n"
+    + "  - cut: az-0\n  - sleep: 12\n"
 )
 """Six brokers with twelve partitions; az-0 holds broker-0 and broker-3."""
 

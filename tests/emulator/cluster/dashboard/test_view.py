@@ -34,7 +34,7 @@ def row(text: str, node: str) -> str:
 
 @pytest.fixture(scope="module")
 def healthy() -> ClusterStatus:
-    return status(played(BEGIN + "  - pause: 2\n"))
+    return status(played(BEGIN + "  - sleep: 2\n"))
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ def test_one_way_is_an_arrow_with_the_other_way_open(healthy: ClusterStatus) -> 
 
 
 def test_the_dead_the_paused_and_the_silent_are_distinguished(healthy: ClusterStatus) -> None:
-    cluster = played(BEGIN + "  - kill: 1\n  - pause: 8\n")
+    cluster = played(BEGIN + "  - kill: 1\n  - sleep: 8\n")
     cluster.world.nodes["broker-2"].paused = True
     reported = status(cluster)
     reported.nodes["session-0"].answered = False
@@ -149,7 +149,7 @@ def test_it_fits(healthy: ClusterStatus, dual: ClusterStatus, six: ClusterStatus
 
 
 def test_a_cluster_that_says_nothing_yet() -> None:
-    reported = status(played("  - pause: 1\n"))
+    reported = status(played("  - sleep: 1\n"))
     for node in reported.nodes.values():
         node.alive, node.answered, node.incarnation = False, False, 0
     text = drawn(ClusterStatus(0.0, reported.nodes))

@@ -116,7 +116,7 @@ def test_a_fault_on_links_is_the_rule_of_the_command(body: dict[str, object], wh
         ("POST", "/v1/faults", '{"fault": "cut", "places": ["a"], "only": ["Fetchh"]}', 404, "did you mean fetch"),
         ("POST", "/v1/faults", '{"fault": "delay", "places": ["a"], "delay_ms": 0}', 400, "needs milliseconds above 0"),
         ("POST", "/v1/faults", '{"fault": "loss", "places": ["az-0"], "share": 1}', 400, "share: Expected `float` < 1"),
-        ("POST", "/v1/nodes/b/slow-disk", '{"takes": 1}', 400, "no field 'takes'; did you mean 'takes_ms'?"),
+        ("POST", "/v1/nodes/b/slow-disk", '{"operate": 1}', 400, "no field 'operate'; did you mean 'operation_ms'?"),
         ("POST", "/v1/nodes/b/kill", '{"hard": 1}', 400, "no field 'hard'; there is none"),
         ("DELETE", "/v1/faults/%2D%3E", "", 404, "no fault '->'; they are called rule-1"),
         ("DELETE", "/v1/faults/az-0", "", 404, "no fault 'az-0'; they are called rule-1"),

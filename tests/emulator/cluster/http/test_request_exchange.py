@@ -18,7 +18,7 @@ MORE = (
     r.LinkFault(parse(["hold", "opened_by", "a", "to", "b"])),
     r.LinkFault(parse(["loss", "leader of t-0", "5%"])),
     r.LinkFault(parse(["bandwidth", "a", "b", "10kB"])),
-    r.LinkFault(parse(["reset", "a", "500ms", "--purposes", "client"])),
+    r.LinkFault(parse(["reset", "a", "500ms", "--only", "client"])),
     r.Heal(["leader of t-0", "rule-3"], "hold"),
     r.Machine("kill", ["broker-*", "leader:t-0"]),
     r.Machine("power-loss", "broker-0", 0),

@@ -93,7 +93,7 @@ def test_rows_of_all_processes_are_those_of_one() -> None:
 
 def test_a_campaign_knows_the_scenario_that_it_was_begun_with(tmp_path: Path) -> None:
     file = tmp_path / "it.yaml"
-    file.write_text("id: it\ntitle: t\nsteps:\n  - pause: 1\n")
+    file.write_text("id: it\ntitle: t\nsteps:\n  - sleep: 1\n")
     before = about_of("sim", Space(scenario=str(file)))
-    file.write_text("id: it\ntitle: t\nsteps:\n  - pause: 2\n")
+    file.write_text("id: it\ntitle: t\nsteps:\n  - sleep: 2\n")
     assert before.scenario_digest != about_of("sim", Space(scenario=str(file))).scenario_digest

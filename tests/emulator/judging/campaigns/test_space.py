@@ -11,7 +11,7 @@ SPACE = Space(
     axes=(
         Axis("version", "kafka_version", ("2.6", "2.8")),
         Axis("setting", "min.insync.replicas", ("1", "2", "3")),
-        Axis("parameter", "pause#3", ("10", "30")),
+        Axis("parameter", "sleep#3", ("10", "30")),
     ),
     first_seed=5,
     seeds=2,
@@ -26,8 +26,8 @@ def test_a_number_names_version_settings_parameters_and_seed() -> None:
     assert (first.cell, first.seed, first.kafka_version) == (0, 5, "2.6")
     assert (last.cell, last.seed, last.kafka_version) == (11, 6, "2.8")
     assert last.overrides == ("producer.acks=1", "min.insync.replicas=3")
-    assert last.parameters == ("pause#3=30",)
-    assert list(last.chosen) == ["kafka_version", "min.insync.replicas", "pause#3"]
+    assert last.parameters == ("sleep#3=30",)
+    assert list(last.chosen) == ["kafka_version", "min.insync.replicas", "sleep#3"]
 
 
 @given(st.lists(st.integers(1, 4), max_size=4), st.integers(1, 3))

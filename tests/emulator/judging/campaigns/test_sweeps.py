@@ -35,14 +35,14 @@ def test_one_value_is_no_axis() -> None:
     space = sweep_of(
         "cap-choice",
         sets=["producer.acks=1,all", "min.insync.replicas=2"],
-        parameters=["pause#3=10,30"],
+        parameters=["sleep#3=10,30"],
         versions="2.6,2.8",
         seeds=range(1, 4),
     )
     assert [(axis.kind, axis.name, axis.values) for axis in space.axes] == [
         ("version", "kafka_version", ("2.6", "2.8")),
         ("setting", "producer.acks", ("1", "all")),
-        ("parameter", "pause#3", ("10", "30")),
+        ("parameter", "sleep#3", ("10", "30")),
     ]
     assert (space.overrides, space.cells, space.runs) == (("min.insync.replicas=2",), 8, 24)
     assert sweep_of("x", sets=["a=1,2"], versions="2.8", seeds=range(1, 2)).kafka_version == "2.8"
@@ -120,7 +120,7 @@ AXES = (Axis("version", "kafka_version", ("2.6", "2.8")), Axis("setting", "min.i
         (AXES, UnusableSetting, "min.insync.replicas"),
         ((Axis("setting", "producer.ackz", ("1", "all")),), UnusableSetting, "nearest: producer.acks"),
         ((Axis("setting", "num.replica.fetchers", ("1", "-1")),), UnusableSetting, "num.replica.fetchers"),
-        ((Axis("parameter", "paus#1", ("1", "2")),), UnusableParameter, "nearest: pause"),
+        ((Axis("parameter", "slee#1", ("1", "2")),), UnusableParameter, "nearest: sleep"),
         ((Axis("version", "kafka_version", ("2.8", "9.9")),), ValueError, "9.9"),
     ],
 )

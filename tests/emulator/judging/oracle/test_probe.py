@@ -46,7 +46,7 @@ def test_a_killed_controller_is_out_of_office_when_it_dies() -> None:
 
 
 def test_a_paused_leader_stays_in_office() -> None:
-    _, probe = watched(small("pause-node: 0", "wait: new leader"))
+    _, probe = watched(small("pause: broker-0", "wait: new leader"))
     assert spans(probe.leaders) == [("broker-0", 0, False), ("broker-1", 1, False)]
 
 
@@ -97,7 +97,7 @@ def watermark_that_falls(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("watermark_that_falls")
 def test_a_leader_whose_high_watermark_falls_is_found() -> None:
-    check = verdict_of(small("pause: 1")).checks["high-watermark-regression"]
+    check = verdict_of(small("sleep: 1")).checks["high-watermark-regression"]
     assert (check.verdict, check.count) == ("violated", 1)
     assert check.evidence[0]["text"] == "broker-0, leader of epoch 0, moved its high watermark back from 3 to 2"
 

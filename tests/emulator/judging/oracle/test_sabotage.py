@@ -46,7 +46,7 @@ def of_offsets(log_matching: list[str]) -> list[int]:
 def test_a_follower_that_stores_something_else_than_it_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     append = Log.append_as_follower
     monkeypatch.setattr(Log, "append_as_follower", lambda log, data: append(log, altered(data)))
-    assert of_offsets(texts("log-matching", "pause: 1")) == [0, 1, 2]
+    assert of_offsets(texts("log-matching", "sleep: 1")) == [0, 1, 2]
 
 
 def test_what_is_cut_and_written_anew_in_one_step_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,7 +62,7 @@ def test_what_is_cut_and_written_anew_in_one_step_is_seen(monkeypatch: pytest.Mo
         return append(log, data)
 
     monkeypatch.setattr(Log, "append_as_follower", broken)
-    assert of_offsets(texts("log-matching", "produce: {broker: 0, values: [d], acks: all}", "pause: 1")) == [0, 1, 2]
+    assert of_offsets(texts("log-matching", "produce: {broker: 0, values: [d], acks: all}", "sleep: 1")) == [0, 1, 2]
 
 
 def test_what_was_cut_is_not_forgotten() -> None:
@@ -80,7 +80,7 @@ def test_a_follower_that_takes_more_for_committed_than_it_has(monkeypatch: pytes
             partition._moved(Offset(leaders + 1))
 
     monkeypatch.setattr(Partition, "follow_high_watermark", broken)
-    assert sorted(texts("high-watermark-above-log-end", "pause: 1")) == [
+    assert sorted(texts("high-watermark-above-log-end", "sleep: 1")) == [
         f"broker-{node}, in incarnation 1, had a high watermark of 4, and its log never reached beyond 3"
         for node in (1, 2)
     ]
@@ -96,7 +96,7 @@ def test_a_leader_that_gives_consumers_what_is_not_committed(monkeypatch: pytest
         return one(reads, BrokerId(1), *requested, **more)
 
     monkeypatch.setattr(Reads, "_one", broken)
-    alone = ("pause-node: 1", "pause-node: 2", "produce: {broker: 0, values: [x], acks: 1, timeout_ms: 500}")
+    alone = ("pause: broker-1", "pause: broker-2", "produce: {broker: 0, values: [x], acks: 1, timeout_ms: 500}")
     found = texts("read-above-high-watermark", *alone, "fetch: {broker: 0, offset: 3}")
     assert [text.partition(" ")[2] for text in found] == ["was given offsets 3 to 3 with a high watermark of 3"]
 
@@ -150,7 +150,7 @@ def test_a_controller_that_elects_without_a_new_epoch(monkeypatch: pytest.Monkey
         return replace(elected(state, *new), leader_epoch=state.leader_epoch)
 
     monkeypatch.setattr(elections, "_elected", broken)
-    found = texts("partition-state", "kill: 0", "pause: 6")
+    found = texts("partition-state", "kill: 0", "sleep: 6")
     assert found and found[0].startswith("leader 1 after 0 in the same leader epoch 0 (zxid ")
 
 

@@ -38,7 +38,7 @@ def played(script: str, version: str = "2.6", **settings: Any) -> Cluster:
 
 def starting(version: str) -> tuple[Cluster, BrokerNode]:
     """A cluster whose broker-0 was killed, is dead for all others, and has been started again."""
-    cluster = played("  - kill: 0\n  - pause: 9\n", version)
+    cluster = played("  - kill: 0\n  - sleep: 9\n", version)
     cluster.world.start("broker-0")
     machine = cluster.world.nodes["broker-0"].machine
     assert isinstance(machine, BrokerNode)
@@ -58,7 +58,7 @@ def test_a_broker_back_before_its_old_session_ended_exits(version: str) -> None:
     """Semantics 11.10: NODEEXISTS.
     2.2 replaces an ephemeral of its own process's earlier session only.
     """
-    cluster = played("  - kill: 1\n  - start: 1\n  - pause: 4\n", version)
+    cluster = played("  - kill: 1\n  - start: 1\n  - sleep: 4\n", version)
     (stopped,) = seen(cluster, "broker-1", NodeStopped)
     assert (stopped.code, stopped.kind) == (1, ExitKind.STILL_REGISTERED)
     assert stopped.reason.startswith("/brokers/ids/1 exists and belongs to session ")
@@ -71,7 +71,7 @@ def test_a_start_that_cannot_register_ends_as_an_orderly_stop_does(version: str)
     """KafkaServer.startup catches what registering throws, and shuts down.
     Logs synced, marker, session closed.
     """
-    script = "  - kill: 1\n  - start: 1\n  - pause: 8\n  - start: 1\n  - wait: isr restored\n"
+    script = "  - kill: 1\n  - start: 1\n  - sleep: 8\n  - start: 1\n  - wait: isr restored\n"
     cluster = played(script, version)
     assert [event.clean for event in seen(cluster, "broker-1", LogLoaded)] == [False, True]
     ended = [e for name in ("session-0", "session-1", "session-2") for e in seen(cluster, name, SessionEnded)]
@@ -90,7 +90,7 @@ def test_a_broker_of_0_8_2_back_before_its_old_session_ended_waits_and_registers
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_broker_back_after_its_session_ended_registers_and_catches_up(version: str) -> None:
-    cluster = played("  - kill: 1\n  - pause: 8\n  - start: 1\n  - wait: isr restored\n", version)
+    cluster = played("  - kill: 1\n  - sleep: 8\n  - start: 1\n  - wait: isr restored\n", version)
     assert cluster.alive("broker-1")
     assert seen(cluster, "broker-1", NodeStopped) == []
     assert states(cluster)[-1] == (0, 1, (0, 2, 1))
@@ -101,7 +101,7 @@ def test_an_expired_session_resigns_registers_anew_and_elects(version: str) -> N
     """Semantics 4.1: disconnection alone changes nothing.
     After the heal the controller resigns, then registers.
     """
-    cluster = played("  - cut: az-2\n  - pause: 12\n  - heal\n  - wait: isr restored\n  - pause: 2\n", version)
+    cluster = played("  - cut: az-2\n  - sleep: 12\n  - heal\n  - wait: isr restored\n  - sleep: 2\n", version)
     offices = [(change.active, change.controller_epoch) for change in seen(cluster, "broker-2", ControllerChanged)]
     assert offices[:2] == [(True, 1), (False, 1)]
     others = [c for name in ("broker-0", "broker-1") for c in seen(cluster, name, ControllerChanged)]
@@ -114,7 +114,7 @@ def test_an_expired_session_resigns_registers_anew_and_elects(version: str) -> N
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_short_cut_changes_nothing(version: str) -> None:
     """The session survives: same registration, same controller, same ISR."""
-    cluster = played("  - cut: az-2\n  - pause: 1\n  - heal\n  - pause: 20\n", version)
+    cluster = played("  - cut: az-2\n  - sleep: 1\n  - heal\n  - sleep: 20\n", version)
     assert [tuple(entry["live"]) for entry in cluster.player.timeline.live_brokers] == [(0, 1, 2)]
     assert [(c["controller"], c["epoch"]) for c in cluster.player.timeline.controllers] == [(2, 1)]
     assert states(cluster) == [(0, 0, (0, 1, 2))]
@@ -123,7 +123,7 @@ def test_a_short_cut_changes_nothing(version: str) -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_an_orderly_stop_hands_over_leadership_and_leaves_a_marker(version: str) -> None:
     """Semantics 3, 4.2: ControlledShutdown, checkpoints, marker, exit 0."""
-    cluster = played("  - pause: 1\n  - stop: 0\n  - pause: 1\n", version)
+    cluster = played("  - sleep: 1\n  - stop: 0\n  - sleep: 1\n", version)
     (stopped,) = seen(cluster, "broker-0", NodeStopped)
     assert (stopped.code, stopped.reason, stopped.kind) == (0, "stopped", ExitKind.ASKED)
     assert states(cluster)[1] == (1, 1, (1, 2))
@@ -139,7 +139,7 @@ def test_a_followers_orderly_stop_keeps_its_high_watermark(version: str) -> None
     """It is stopped by the controller (StopReplica) before it checkpoints.
     Back, it cuts nothing.
     """
-    cluster = played("  - pause: 1\n  - stop: 1\n  - start: 1\n  - wait: isr restored\n", version)
+    cluster = played("  - sleep: 1\n  - stop: 1\n  - start: 1\n  - wait: isr restored\n", version)
     assert [event.code for event in seen(cluster, "broker-1", NodeStopped)] == [0]
     loaded = seen(cluster, "broker-1", LogLoaded)
     assert [(event.clean, event.log_end, event.high_watermark) for event in loaded] == [(True, 2, 2)]
@@ -147,14 +147,14 @@ def test_a_followers_orderly_stop_keeps_its_high_watermark(version: str) -> None
 
 
 def test_without_controlled_shutdown_the_session_is_closed_and_the_controller_notices() -> None:
-    cluster = played("  - stop: 0\n  - pause: 1\n", version="2.6", **{"controlled.shutdown.enable": False})
+    cluster = played("  - stop: 0\n  - sleep: 1\n", version="2.6", **{"controlled.shutdown.enable": False})
     assert [event.code for event in seen(cluster, "broker-0", NodeStopped)] == [0]
     assert states(cluster)[1] == (1, 1, (1, 2))
 
 
 def test_the_controllers_own_orderly_stop() -> None:
     """It sends the request to itself, through a socket as to any other; then another leads."""
-    cluster = played("  - stop: 2\n  - pause: 3\n", "2.8")
+    cluster = played("  - stop: 2\n  - sleep: 3\n", "2.8")
     assert [event.code for event in seen(cluster, "broker-2", NodeStopped)] == [0]
     assert [c["epoch"] for c in cluster.player.timeline.controllers if c["controller"] is not None] == [1, 2]
     assert states(cluster)[-1][2] == (0, 1)
@@ -165,7 +165,7 @@ def test_a_full_disk_ends_the_broker_and_its_next_life_has_room() -> None:
     script = """
   - disk-full: 0
   - produce: {broker: 0, values: [c], acks: 1}
-  - pause: 8
+  - sleep: 8
   - start: 0
   - wait: isr restored
 """
@@ -184,7 +184,7 @@ def test_a_stop_waits_for_the_session_service_without_limit(version: str) -> Non
     """It looks up the controller there, and gets no answer: no quorum.
     It stops when there is one.
     """
-    cluster = played("  - pause: 1\n", version)
+    cluster = played("  - sleep: 1\n", version)
     world = cluster.world
     for name in ("session-0", "session-1"):
         world.kill(name)
@@ -202,7 +202,7 @@ def test_a_stop_tries_as_often_as_configured_and_pauses_after_each(version: str)
     """The controller cannot be reached, the session service can.
     controlled.shutdown.max.retries attempts in all.
     """
-    script = "  - pause: 1\n  - cut: {link: [broker-0, broker-2]}\n  - background: stopping\n    stop: 0\n"
+    script = "  - sleep: 1\n  - cut: {link: [broker-0, broker-2]}\n  - background: stopping\n    stop: 0\n"
     cluster = played(script, version)
     settings = BrokerSettings()
     tries_ms = settings.controller_socket_timeout_ms + settings.controlled_shutdown_retry_backoff_ms
@@ -220,7 +220,7 @@ def test_a_broker_that_does_not_reach_the_session_service_when_it_starts_ends(ve
     """zookeeper.connection.timeout.ms, by default the session's time-out.
     Its logs have not been touched.
     """
-    script = "  - stop: 0\n  - cut: az-0\n  - background: starting\n    start: 0\n  - pause: 30\n"
+    script = "  - stop: 0\n  - cut: az-0\n  - background: starting\n    start: 0\n  - sleep: 30\n"
     cluster = played(script, version)
     (stopped,) = [event for event in seen(cluster, "broker-0", NodeStopped) if event.code]
     assert stopped.reason == "no session service within 4000 ms (zookeeper.connection.timeout.ms)"
@@ -231,7 +231,7 @@ def test_a_broker_that_does_not_reach_the_session_service_when_it_starts_ends(ve
 
 def test_a_broker_waits_for_the_session_service_as_long_as_configured() -> None:
     script = "  - stop: 0\n  - cut: az-0\n  - background: starting\n    start: 0\n"
-    script += "  - pause: 12\n  - heal\n  - pause: 20\n"
+    script += "  - sleep: 12\n  - heal\n  - sleep: 20\n"
     for timeout_ms, back in ((5_000, False), (60_000, True)):
         settings: dict[str, Any] = {"zookeeper.connection.timeout.ms": timeout_ms}
         cluster = played(script, **settings)
@@ -243,8 +243,8 @@ def test_a_broker_that_is_stopped_before_it_has_loaded_its_logs_leaves_them_as_t
     """KafkaServer.shutdown: "still starting up, cannot shut down".
     KafkaServerStartable halts the process then. In 0.8.2 there is no log manager yet that could be shut down.
     """
-    script = "  - pause: 7\n  - kill: 0\n  - cut: az-0\n"
-    script += "  - background: starting\n    start: 0\n  - pause: 3\n  - stop: 0\n"
+    script = "  - sleep: 7\n  - kill: 0\n  - cut: az-0\n"
+    script += "  - background: starting\n    start: 0\n  - sleep: 3\n  - stop: 0\n"
     settings: dict[str, Any] = {"zookeeper.connection.timeout.ms": 60_000}
     cluster = played(script, version, **settings)
     (stopped,) = seen(cluster, "broker-0", NodeStopped)
@@ -354,7 +354,7 @@ def test_there_is_no_new_session_while_the_controller_waits_for_a_sender_from_1_
 @pytest.mark.parametrize("version", VERSIONS)
 def test_topics_own_settings_hold_from_the_first_moment_of_a_life(version: str) -> None:
     script = (
-        "  - create-topic: {topic: own, assignment: [0, 1, 2], configs: {min.insync.replicas: 1}}\n"
+        "  - create-topic: {topic: own, assignment: [0, 1, 2], settings: {min.insync.replicas: 1}}\n"
         "  - stop: 0\n  - start: 0\n  - wait: isr restored\n"
     )
     cluster = played(script, version)

@@ -21,7 +21,7 @@ E = TypeVar("E", bound=Event)
 VERSIONS = ("0.10.2", "1.1", "2.1", "2.6", "2.8")
 BEGIN = """
   - start: controller-0
-  - pause: 3
+  - sleep: 3
   - start: controller-1
   - start: 0
   - start: 1
@@ -63,7 +63,7 @@ def test_ids_are_above_those_of_brokers_and_lead_back_to_the_node() -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_when_the_controller_is_killed_the_other_one_follows_and_no_broker_does(version: str) -> None:
-    script = "  - kill: controller-0\n  - pause: 8\n  - produce: {broker: 0, values: [c], acks: all}\n"
+    script = "  - kill: controller-0\n  - sleep: 8\n  - produce: {broker: 0, values: [c], acks: all}\n"
     cluster = played(script, version)
     assert {name for name, *_ in offices(cluster)} == {"controller-0", "controller-1"}
     assert controllers(cluster)[0] == (1000, 1) and controllers(cluster)[-1] == (1001, 2)
@@ -73,7 +73,7 @@ def test_when_the_controller_is_killed_the_other_one_follows_and_no_broker_does(
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_it_elects_another_leader_for_a_broker_that_died(version: str) -> None:
-    cluster = played("  - kill: 0\n  - pause: 8\n  - produce: {broker: 1, values: [c], acks: all}\n", version)
+    cluster = played("  - kill: 0\n  - sleep: 8\n  - produce: {broker: 1, values: [c], acks: all}\n", version)
     assert states(cluster)[-1] == (1, 1, (1, 2))
     assert cluster.acknowledged() == ["a", "b", "c"]
 
@@ -81,7 +81,7 @@ def test_it_elects_another_leader_for_a_broker_that_died(version: str) -> None:
 def test_leaders_send_it_their_isr_changes() -> None:
     """Semantics 1.6: AlterIsr, to a node that is registered nowhere."""
     cluster = played(
-        "  - cut: {link: [0, 1]}\n  - produce: {broker: 0, values: [c], acks: 1}\n  - pause: 8\n", "2.8"
+        "  - cut: {link: [0, 1]}\n  - produce: {broker: 0, values: [c], acks: 1}\n  - sleep: 8\n", "2.8"
     )
     assert [(name, event.now) for name, event in seen(cluster, IsrChangeAsked)] == [("broker-0", "0,2")]
     assert states(cluster)[-1] == (0, 0, (0, 2))
@@ -90,14 +90,14 @@ def test_leaders_send_it_their_isr_changes() -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_broker_that_stops_is_relieved_by_it(version: str) -> None:
     """Semantics 4.2: controlled shutdown. The leader moves before its broker has gone."""
-    cluster = played("  - stop: 0\n  - pause: 1\n  - produce: {broker: 1, values: [c], acks: all}\n", version)
+    cluster = played("  - stop: 0\n  - sleep: 1\n  - produce: {broker: 1, values: [c], acks: all}\n", version)
     assert states(cluster)[-1][0] == 1
     assert ("broker-0", 0) in [(name, event.code) for name, event in seen(cluster, NodeStopped)]
     assert cluster.acknowledged() == ["a", "b", "c"]
 
 
 def test_one_that_stops_leaves_office_at_once() -> None:
-    cluster = played("  - stop: controller-0\n  - pause: 1\n", "2.8")
+    cluster = played("  - stop: controller-0\n  - sleep: 1\n", "2.8")
     assert controllers(cluster)[-1] == (1001, 2)
     assert offices(cluster)[1] == ("controller-0", False, 1)
 

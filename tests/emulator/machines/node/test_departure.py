@@ -64,7 +64,7 @@ def test_a_stop_ends_when_the_session_service_cannot_be_reached(version: str, ki
     a client that is closing looks for no other one. The session ends by itself.
     """
     settings: dict[str, Any] = {"controlled.shutdown.enable": False}
-    cluster = played("  - pause: 3\n", version, **settings)
+    cluster = played("  - sleep: 3\n", version, **settings)
     world = cluster.world
     impose(cluster, f"{kind} broker-1 session")
     requested_ms = world.now_ms
@@ -82,7 +82,7 @@ def test_a_broker_hears_nothing_but_its_session_while_it_departs() -> None:
     Who is connected is told by the end of the connection.
     """
     settings: dict[str, Any] = {"controlled.shutdown.enable": False}
-    cluster = played("  - pause: 3\n", **settings)
+    cluster = played("  - sleep: 3\n", **settings)
     world = cluster.world
     impose(cluster, "hold broker-1 session")
     world.stop("broker-1")
@@ -111,7 +111,7 @@ def test_a_dedicated_controllers_session_ends_with_it_behind_a_slow_link() -> No
 
 
 def test_a_start_before_the_killed_brokers_session_has_expired_fails_and_one_after_it_does_not() -> None:
-    script = "  - kill: 1\n  - start: 1\n  - pause: 1\n  - wait: {until: {session_expired: 1}, limit_s: 30}\n"
+    script = "  - kill: 1\n  - start: 1\n  - sleep: 1\n  - wait: {until: {session_expired: 1}, limit_s: 30}\n"
     script += "  - start: 1\n  - wait: {until: {registered: [1]}, limit_s: 10}\n"
     for version in LADDER[1:]:
         cluster = played(script, version)

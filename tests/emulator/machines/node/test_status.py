@@ -14,9 +14,9 @@ from tests.simulated.cluster import BEGIN, Cluster
 CUT = BEGIN + """
   - cut: az-0
   - produce: {broker: 0, values: [c], acks: 1}
-  - pause: 12
+  - sleep: 12
 """
-CUT_CONTROLLER = BEGIN + "  - cut: az-2\n  - pause: 12\n"
+CUT_CONTROLLER = BEGIN + "  - cut: az-2\n  - sleep: 12\n"
 
 
 def statuses(cluster: Cluster) -> dict[str, NodeStatus]:
@@ -37,7 +37,7 @@ def played(script: str, version: str = "2.6", **how: Any) -> dict[str, NodeStatu
 @pytest.mark.parametrize("version", ["0.10.2", "2.6", "2.8"])
 def test_asking_changes_nothing(version: str) -> None:
     """A status request before every input of a run, in all its faults, changes no action."""
-    script = CUT + "  - heal\n  - kill: 1\n  - pause: 8\n  - start: 1\n  - pause: 8\n"
+    script = CUT + "  - heal\n  - kill: 1\n  - sleep: 8\n  - start: 1\n  - sleep: 8\n"
     unasked, requested = Cluster(script, version=version), Cluster(script, version=version)
     unasked.run()
     count = 0
@@ -55,7 +55,7 @@ def test_asking_changes_nothing(version: str) -> None:
 
 
 def test_a_cluster_at_rest_agrees() -> None:
-    by_node = played(BEGIN + "  - pause: 2\n")
+    by_node = played(BEGIN + "  - sleep: 2\n")
     assert {name for name, status in by_node.items() if status.is_controller} == {"broker-2"}
     for broker in range(3):
         status = by_node[f"broker-{broker}"]
@@ -106,10 +106,10 @@ def test_after_the_heal_its_metrics_tell_of_the_expiry() -> None:
 
 
 def test_an_unclean_election_is_counted_by_its_controller() -> None:
-    script = BEGIN + "  - kill: 1\n  - pause: 8\n  - kill: 0\n  - pause: 8\n"
+    script = BEGIN + "  - kill: 1\n  - sleep: 8\n  - kill: 0\n  - sleep: 8\n"
     isolated = BEGIN.replace("assignment: [0, 1, 2]", "assignment: [0, 1]") + script.removeprefix(BEGIN)
     unclean: dict[str, Any] = {"unclean.leader.election.enable": True}
-    cluster = Cluster(isolated + "  - start: 1\n  - pause: 8\n", version="2.6", **unclean)
+    cluster = Cluster(isolated + "  - start: 1\n  - sleep: 8\n", version="2.6", **unclean)
     cluster.run()
     metrics = statuses(cluster)["broker-2"].metrics
     assert metrics["UncleanLeaderElectionsPerSec.Count"] == 1
@@ -118,7 +118,7 @@ def test_an_unclean_election_is_counted_by_its_controller() -> None:
 
 def test_a_partition_without_a_leader_is_offline() -> None:
     script = BEGIN.replace("assignment: [0, 1, 2]", "assignment: [0, 1]")
-    by_node = played(script + "  - kill: 1\n  - pause: 8\n  - kill: 0\n  - pause: 8\n")
+    by_node = played(script + "  - kill: 1\n  - sleep: 8\n  - kill: 0\n  - sleep: 8\n")
     assert by_node["broker-2"].metrics["OfflinePartitionsCount"] == 1
 
 
@@ -170,7 +170,7 @@ def test_waiting_requests_are_reported_with_their_cause() -> None:
     script = BEGIN + """
   - cut: az-0
   - {background: write, produce: {broker: 0, values: [c], acks: all, timeout_ms: 30000, socket_timeout_s: 40}}
-  - pause: 14
+  - sleep: 14
 """
     cut_off = played(script, version="2.6")["broker-0"]
     produces = [one for one in cut_off.waiting if one.does == "Produce"]
@@ -184,7 +184,7 @@ def test_waiting_requests_are_reported_with_their_cause() -> None:
 
 def test_a_hanging_controller_reports_its_event_under_way() -> None:
     """It leads, too, and shrinks its ISR: its own controller cannot write that down."""
-    script = BEGIN.replace("assignment: [0, 1, 2]", "assignment: [2, 0, 1]") + "  - cut: az-2\n  - pause: 14\n"
+    script = BEGIN.replace("assignment: [0, 1, 2]", "assignment: [2, 0, 1]") + "  - cut: az-2\n  - sleep: 14\n"
     cut_off = played(script, "2.8")["broker-2"]
     (event,) = [one for one in cut_off.waiting if one.who == "controller-event-thread"]
     assert (event.does, event.waits_for) == ("alter-isr", "the session service")
@@ -192,6 +192,6 @@ def test_a_hanging_controller_reports_its_event_under_way() -> None:
 
 
 def test_of_a_cluster_at_rest_followers_fetches_alone_wait() -> None:
-    for name, status in played(BEGIN + "  - pause: 2\n").items():
+    for name, status in played(BEGIN + "  - sleep: 2\n").items():
         assert {one.does for one in status.waiting} <= {"Fetch"}, name
         assert (status.queued, status.pipelined) == (0, 0)

@@ -18,7 +18,7 @@ BEGIN = """
   - create-topic: {topic: t, assignment: [0, 1]}
   - wait: {until: isr restored}
 """
-WRITE = "  - pause: 1\n  - produce: {broker: 0, values: [x], acks: all}\n"
+WRITE = "  - sleep: 1\n  - produce: {broker: 0, values: [x], acks: all}\n"
 
 
 def errors(script: str) -> list[int]:
@@ -35,7 +35,7 @@ def reported(cluster: Cluster, node: str) -> list[tuple[int, str]]:
 
 def test_what_was_given_outlives_the_broker() -> None:
     """It reads it again before it loads its logs, as it would a file."""
-    script = "  - alter-broker: {configs: {min.insync.replicas: 3}}\n" + WRITE
+    script = "  - alter-broker: {settings: {min.insync.replicas: 3}}\n" + WRITE
     again = "  - stop: 0\n  - wait: {until: {leader: 1}}\n  - start: 0\n  - wait: {until: isr restored, limit_s: 60}\n"
     back = "  - elect-preferred\n  - wait: {until: {leader: 0}}\n"
     found = errors(script + again + back + WRITE)
@@ -54,7 +54,7 @@ def test_what_was_given_outlives_the_broker() -> None:
     ],
 )  # fmt: skip
 def test_what_a_broker_would_refuse_is_refused_before_it_is_written(steps: list[str], refused: bool) -> None:
-    cluster = Cluster(BEGIN + "".join(f"  - alter-broker: {step}\n  - pause: 1\n" for step in steps))
+    cluster = Cluster(BEGIN + "".join(f"  - alter-broker: {step}\n  - sleep: 1\n" for step in steps))
     if not refused:
         cluster.run()
     else:
@@ -65,11 +65,11 @@ def test_what_a_broker_would_refuse_is_refused_before_it_is_written(steps: list[
 
 def test_brokers_hear_of_what_is_theirs() -> None:
     script = """
-  - alter-broker: {configs: {min.insync.replicas: 2, log.flush.interval.ms: 100}}
-  - pause: 1
-  - alter-broker: {configs: {min.insync.replicas: 1}, remove: log.flush.interval.ms}
-  - alter-broker: {broker: 1, configs: {num.io.threads: 9}}
-  - pause: 1
+  - alter-broker: {settings: {min.insync.replicas: 2, log.flush.interval.ms: 100}}
+  - sleep: 1
+  - alter-broker: {settings: {min.insync.replicas: 1}, remove: log.flush.interval.ms}
+  - alter-broker: {broker: 1, settings: {num.io.threads: 9}}
+  - sleep: 1
 """
     cluster = Cluster(BEGIN + script)
     cluster.run()
@@ -91,8 +91,8 @@ id: small
 title: settings that are altered
 kafka: ["{version}"]
 steps: {BEGIN}
-  - alter-broker: {{configs: {{log.retention.ms: 1, min.insync.replicas: 2}}}}
-  - alter-topic: {{topic: t, configs: {{cleanup.policy: compact}}}}
+  - alter-broker: {{settings: {{log.retention.ms: 1, min.insync.replicas: 2}}}}
+  - alter-topic: {{topic: t, settings: {{cleanup.policy: compact}}}}
 """
     resolved = resolve(load_scenario(text, "small.yaml"), version)
     account = resolved.account

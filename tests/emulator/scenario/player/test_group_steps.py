@@ -17,7 +17,7 @@ BEGIN = """
   - start: 1
   - create-topic: {topic: t, assignment: [0, 1, 2]}
   - produce: {broker: 0, values: [a, b, c], acks: all}
-  - pause: 1
+  - sleep: 1
 """
 OFFSETS: dict[str, Any] = {"offsets.topic.num.partitions": 3, "offsets.topic.replication.factor": 3}
 
@@ -49,7 +49,7 @@ def test_the_offsets_topic_is_made_when_the_first_group_requests_its_coordinator
 
 def test_a_consumer_that_finds_no_coordinator_ends_with_an_error_by_its_name() -> None:
     """Two of three brokers: the offsets topic cannot be made, and no broker coordinates."""
-    script = "  - kill: 2\n  - pause: 8\n  - consume: {group: g, settings: {auto.offset.reset: earliest}, limit_s: 5}\n"
+    script = "  - kill: 2\n  - sleep: 8\n  - consume: {group: g, settings: {auto.offset.reset: earliest}, limit_s: 5}\n"
     (entry,) = saw(played(script, "2.6", OFFSETS), "consume")
     assert (entry["error"], entry["position"], entry["records"]) == ("TimeoutException", -1, [])
 
@@ -61,7 +61,7 @@ def test_what_a_group_has_read_and_committed_the_next_of_it_goes_on_from(version
     script = (
         f"  - consume: {{{how}}}\n"
         "  - produce: {broker: 0, values: [d], acks: all}\n"
-        "  - pause: 1\n"
+        "  - sleep: 1\n"
         f"  - consume: {{{how}, client: az-2}}\n"
         f"  - committed: {{group: g, old: {str(old).lower()}, client: az-0}}\n"
     )
@@ -86,7 +86,7 @@ def test_where_steps_may_fail_one_that_its_client_refuses_or_does_not_live_to_en
         "  - committed: {group: g, old: true}\n"
         "  - consume: {group: g, client: az-1, settings: {offsets.storage: zookeeper}}\n"
         "  - background: dies\n    consume: {group: g, client: az-1, at_least_s: 5}\n"
-        "  - pause: 1\n  - kill: client-1\n  - await: dies\n"
+        "  - sleep: 1\n  - kill: client-1\n  - await: dies\n"
     )
     cluster = Cluster(BEGIN + script, steps_may_fail=True, **OFFSETS)
     cluster.run()

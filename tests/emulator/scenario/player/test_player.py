@@ -34,7 +34,7 @@ def output(cluster: Cluster) -> list[str]:
 
 
 def test_a_started_broker_is_waited_for_until_it_is_registered() -> None:
-    cluster = played("  - start: 1\n  - pause: 0.1\n")
+    cluster = played("  - start: 1\n  - sleep: 0.1\n")
     (entry,) = cluster.player.timeline.entries[:1]
     assert cluster.player.seen.live == frozenset({1})
     assert entry["do"] == "start"
@@ -43,14 +43,14 @@ def test_a_started_broker_is_waited_for_until_it_is_registered() -> None:
 
 def test_a_broker_that_cannot_register_is_waited_for_only_so_long() -> None:
     """15 s; then the script goes on."""
-    cluster = played("  - start: 2\n  - cut: az-1\n  - start: 1\n  - pause: 0.1\n")
+    cluster = played("  - start: 2\n  - cut: az-1\n  - start: 1\n  - sleep: 0.1\n")
     start = [entry["t"] for entry in cluster.player.timeline.entries if entry["do"] == "start"][1]
     assert 15.0 < cluster.world.now_ms / 1000 - start < 18.0
 
 
 def test_what_is_done_to_several_machines_is_done_at_once() -> None:
     """Killed in one moment; and started: the step ends when the last broker is registered."""
-    cluster = played(BEGIN + "  - kill: [az-0, 1]\n  - pause: 8\n  - start: [az-0, 1]\n  - pause: 0.1\n")
+    cluster = played(BEGIN + "  - kill: [az-0, 1]\n  - sleep: 8\n  - start: [az-0, 1]\n  - sleep: 0.1\n")
     faults = [(at, e) for *_, at, e in cluster.world.trace.entries if isinstance(e, MachineFault) and e.what == "kill"]
     assert {event.target for _, event in faults} == {"broker-0", "session-0", "client-0", "broker-1"}
     assert len({at for at, _ in faults}) == 1
@@ -61,19 +61,19 @@ def test_what_is_done_to_several_machines_is_done_at_once() -> None:
 
 
 def test_of_several_machines_the_one_that_cannot_is_named_when_the_others_have_done_it() -> None:
-    cluster = Cluster(BEGIN + "  - kill: 1\n  - start: az-1\n  - pause: 1\n")
+    cluster = Cluster(BEGIN + "  - kill: 1\n  - start: az-1\n  - sleep: 1\n")
     with pytest.raises(StepFailed, match="session-1 runs already"):
         cluster.run()
 
 
 def test_a_background_step_runs_beside_the_next_until_it_is_awaited() -> None:
     script = """
-  - pause-node: 1
+  - pause: broker-1
   - background: writer
     produce: {broker: 0, values: [a], acks: all, timeout_ms: 2000}
-  - pause: 0.5
+  - sleep: 0.5
   - await: writer
-  - pause: 0.1
+  - sleep: 0.1
 """
     cluster = played(BEGIN + script)
     done = output(cluster)
@@ -100,7 +100,7 @@ def test_a_wait_for_log_ends_looks_at_the_files_of_the_brokers_that_run() -> Non
   - heal
   - wait: {until: caught up, limit_s: 10, called: healed}
   - kill: 2
-  - pause: 1
+  - sleep: 1
   - produce: {broker: 0, values: [b], acks: 1}
   - wait: {until: {all: [caught up, {leader: 0}]}, limit_s: 5, called: without broker-2}
 """
@@ -113,7 +113,7 @@ def test_a_wait_for_log_ends_looks_at_the_files_of_the_brokers_that_run() -> Non
 
 
 def test_where_steps_may_fail_one_is_noted_and_the_next_begins() -> None:
-    script = "  - start: 1\n  - start: 1\n  - pause: 0.1\n"
+    script = "  - start: 1\n  - start: 1\n  - sleep: 0.1\n"
     cluster = Cluster(script, steps_may_fail=True)
     begun: list[int] = []
     cluster.player.on_step = lambda: begun.append(cluster.player.step_number)

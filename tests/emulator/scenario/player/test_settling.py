@@ -14,8 +14,8 @@ LOOK_S = 0.2
 
 def settled_s(*before: str, seed: int = 1) -> float:
     """The duration of the settle behind these steps."""
-    steps = "".join(f"  - {step}\n" for step in (*before, f"settle: {{quiet_s: {QUIET_S}, limit_s: 20}}", "pause: 0.1"))
-    cluster = Cluster(BEGIN + "  - pause: 2\n" + steps, version="2.6", seed=seed)
+    steps = "".join(f"  - {step}\n" for step in (*before, f"settle: {{quiet_s: {QUIET_S}, limit_s: 20}}", "sleep: 0.1"))
+    cluster = Cluster(BEGIN + "  - sleep: 2\n" + steps, version="2.6", seed=seed)
     cluster.run()
     assert cluster.finished
     script: list[dict[str, Any]] = [entry for entry in cluster.player.timeline.entries if "do" in entry]
@@ -32,13 +32,13 @@ def test_nothing_changes_after_a_write_that_all_replicas_have(seed: int) -> None
 def test_a_follower_that_copies_late_is_waited_for() -> None:
     """Its fetches are a second under way, each way."""
     slow = "delay: {link: [0, 1], delay_ms: 500}"
-    took_s = settled_s(slow, "pause: 2", "produce: {broker: 0, values: [c], acks: 1}")
+    took_s = settled_s(slow, "sleep: 2", "produce: {broker: 0, values: [c], acks: 1}")
     assert QUIET_S + LOOK_S < took_s < QUIET_S + 2.0
 
 
 def test_a_limit_ends_it() -> None:
     """A follower is still copying: the limit counts, not the stillness."""
-    steps = BEGIN + "  - pause: 2\n  - settle: {quiet_s: 5, limit_s: 1}\n  - pause: 0.1\n"
+    steps = BEGIN + "  - sleep: 2\n  - settle: {quiet_s: 5, limit_s: 1}\n  - sleep: 0.1\n"
     cluster = Cluster(steps, version="2.6")
     cluster.run()
     settle, pause = [entry for entry in cluster.player.timeline.entries if entry.get("do") in ("settle", "pause")][-2:]

@@ -10,7 +10,7 @@ from tests.simulated.cluster import Cluster
 
 BEGIN = """
   - start: [0, 1, 2]
-  - create-topic: {topic: t, assignment: [0, 1], configs: {flush.ms: 7}}
+  - create-topic: {topic: t, assignment: [0, 1], settings: {flush.ms: 7}}
 """
 
 
@@ -23,10 +23,10 @@ def played(script: str) -> Cluster:
 
 def test_settings_are_merged_with_those_that_are_there_and_brokers_hear_of_each_change() -> None:
     script = """
-  - alter-topic: {topic: t, configs: {min.insync.replicas: 2, unclean.leader.election.enable: true}}
-  - pause: 1
-  - alter-topic: {topic: t, configs: {min.insync.replicas: 1}, remove: [flush.ms, unclean.leader.election.enable]}
-  - pause: 1
+  - alter-topic: {topic: t, settings: {min.insync.replicas: 2, unclean.leader.election.enable: true}}
+  - sleep: 1
+  - alter-topic: {topic: t, settings: {min.insync.replicas: 1}, remove: [flush.ms, unclean.leader.election.enable]}
+  - sleep: 1
 """
     cluster = played(script)
     reported = [
@@ -42,7 +42,7 @@ def test_new_partitions_are_placed_from_the_first_ones_leader_on() -> None:
 
     Start at the first broker from partition 0's preferred leader on.
     """
-    seen = played("  - add-partitions: {topic: t, partitions: 3}\n  - pause: 0.1\n").player.seen
+    seen = played("  - add-partitions: {topic: t, partitions: 3}\n  - sleep: 0.1\n").player.seen
     assert {name: seen.assignments[name] for name in ("t-0", "t-1", "t-2")} == {
         "t-0": (0, 1), "t-1": (1, 2), "t-2": (2, 0),
     }  # fmt: skip
@@ -77,7 +77,7 @@ def test_a_change_is_made_once_the_session_service_answers_again() -> None:
   - kill: [session-0, session-1]
   - background: change
     add-partitions: {topic: t, partitions: 2}
-  - pause: 8
+  - sleep: 8
   - start: [session-0, session-1]
   - await: change
 """
@@ -92,7 +92,7 @@ def test_a_deleted_topic_is_gone_everywhere_and_its_name_is_free() -> None:
   - delete-topic: t
   - wait: {until: {deleted: t}, limit_s: 10}
   - list-offsets: 0
-  - create-topic: {topic: t, assignment: [1, 2], configs: {flush.ms: 9}}
+  - create-topic: {topic: t, assignment: [1, 2], settings: {flush.ms: 9}}
   - produce: {broker: 1, values: [c], acks: all}
   - list-offsets: 1
 """
@@ -126,7 +126,7 @@ def test_a_deletion_begun_without_a_quorum_is_made_once() -> None:
   - kill: [session-0, session-1]
   - background: change
     delete-topic: t
-  - pause: 8
+  - sleep: 8
   - start: [session-0, session-1]
   - await: change
   - wait: {until: {deleted: t}, limit_s: 30}

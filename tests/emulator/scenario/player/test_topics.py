@@ -65,7 +65,7 @@ def test_partitions_are_counted() -> None:
         BEGIN
         + "  - create-topic: {topic: t, assignment: [[0, 1, 2], [1, 2], [1, 0], [2]]}\n"
         + "  - record: partitions\n  - kill: 1\n  - wait: {until: {every: {not: {leader: 1}}}}\n"
-        + "  - pause: 1\n  - kill: 2\n  - wait: {until: {leader: none, partition: t-3}}\n  - pause: 1\n"
+        + "  - sleep: 1\n  - kill: 2\n  - wait: {until: {leader: none, partition: t-3}}\n  - sleep: 1\n"
         + "  - record: partitions\n"
     )
     before, after = [entry for entry in cluster.player.timeline.entries if entry.get("saw") == "partitions"]

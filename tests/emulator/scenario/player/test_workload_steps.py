@@ -28,7 +28,7 @@ def ended(cluster: Cluster) -> list[dict[str, Any]]:
 
 
 def test_it_writes_and_reads_until_it_is_stopped() -> None:
-    cluster = played("  - workload: {name: w, rate: 10, azs: [az-0, az-2]}\n  - pause: 3\n  - stop-workload: w\n")
+    cluster = played("  - workload: {name: w, rate: 10, azs: [az-0, az-2]}\n  - sleep: 3\n  - stop-workload: w\n")
     found = ended(cluster)
     assert [(e["client"], e["kind"]) for e in found] == [
         ("client-0", "produce"), ("client-0", "consume"), ("client-2", "produce"), ("client-2", "consume"),
@@ -40,7 +40,7 @@ def test_it_writes_and_reads_until_it_is_stopped() -> None:
 
 
 def test_the_end_of_the_scenario_stops_it_and_every_write_has_an_end() -> None:
-    script = "  - workload: {name: w, rate: 20, consumers: false}\n  - workload: {name: v, azs: az-1}\n  - pause: 1\n"
+    script = "  - workload: {name: w, rate: 20, consumers: false}\n  - workload: {name: v, azs: az-1}\n  - sleep: 1\n"
     cluster = played(script)
     assert sorted((e["name"], e["client"]) for e in ended(cluster)) == [
         ("v", "client-1"), ("v", "client-1"), ("w", "client-0"), ("w", "client-1"), ("w", "client-2"),
@@ -49,7 +49,7 @@ def test_the_end_of_the_scenario_stops_it_and_every_write_has_an_end() -> None:
 
 
 def test_keys_go_where_the_partitioner_says_and_each_to_one_partition() -> None:
-    cluster = played("  - workload: {name: w, rate: 20, keys: 5, azs: az-0}\n  - pause: 2\n  - snapshot: end\n")
+    cluster = played("  - workload: {name: w, rate: 20, keys: 5, azs: az-0}\n  - sleep: 2\n  - snapshot: end\n")
     logs = [e for e in cluster.player.timeline.entries if e.get("saw") == "snapshot"]
     numbers = [{int(record[-1].rpartition(".")[2]) % 5 for record in e["replicas"]["broker-0"]["log"]} for e in logs]
     assert numbers[0] | numbers[1] == set(range(5)) and not numbers[0] & numbers[1]
@@ -58,12 +58,12 @@ def test_keys_go_where_the_partitioner_says_and_each_to_one_partition() -> None:
 def test_a_dead_or_paused_client_is_reported_and_delays_no_other() -> None:
     script = """
   - workload: {name: w, rate: 5, consumers: false}
-  - pause: 1
+  - sleep: 1
   - kill: client-0
   - kill: client-1
   - start: client-1
-  - pause: 1
-  - pause-node: client-2
+  - sleep: 1
+  - pause: client-2
   - stop-workload: {name: w, limit_s: 3}
 """
     cluster = played(script)
@@ -83,9 +83,9 @@ def test_what_a_client_refuses_is_a_step_that_failed() -> None:
 def test_writes_that_cannot_end_are_left_as_unknown() -> None:
     script = """
   - workload: {name: w, rate: 5, consumers: false, azs: az-0}
-  - pause: 1
+  - sleep: 1
   - cut: az-0
-  - pause: 1
+  - sleep: 1
   - stop-workload: {name: w, limit_s: 2}
 """
     (entry,) = ended(played(script))
@@ -113,15 +113,15 @@ def test_members_of_a_group_read_every_record_once(version: str, more: str) -> N
     """
     script = f"""
   - workload: {{name: r, group: g, producers: false, azs: [az-1, az-2], consumer_settings: {{{MEMBERS}{more}}}}}
-  - pause: 5
+  - sleep: 5
   - workload: {{name: w, rate: 20, consumers: false, azs: az-1}}
-  - pause: 2
+  - sleep: 2
   - workload: {{name: late, group: g, producers: false, azs: [az-0], consumer_settings: {{{MEMBERS}{more}}}}}
-  - pause: 12
+  - sleep: 12
   - stop-workload: w
-  - pause: 2
+  - sleep: 2
   - stop-workload: late
-  - pause: 1
+  - sleep: 1
   - stop-workload: r
 """
     cluster = Cluster(BEGIN + script, version=version)
@@ -138,13 +138,13 @@ def test_what_a_dead_member_had_goes_to_others_and_a_static_one_finds_it_where_i
   - workload: {{name: r, group: g, producers: false, azs: [az-1, az-2], consumer_settings: {{{MEMBERS}}}}}
   - workload: {{name: s, group: h, producers: false, azs: [az-0, az-2], consumer_settings: {{{MEMBERS},
       group.instance.id: i}}}}
-  - pause: 9
+  - sleep: 9
   - kill: [client-1, client-0]
   - start: [client-1, client-0]
-  - pause: 1
+  - sleep: 1
   - workload: {{name: s2, group: h, producers: false, azs: az-0, consumer_settings: {{{MEMBERS},
       group.instance.id: i}}}}
-  - pause: 12
+  - sleep: 12
   - stop-workload: r
   - stop-workload: s2
   - stop-workload: s
