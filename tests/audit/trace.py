@@ -93,14 +93,20 @@ class Trace:
         self.files[node, incarnation, event.LEVEL == "wire"].append(line)
         return self
 
+    def texts(self) -> dict[tuple[str, int, bool], bytes]:
+        """The text of each of `files`."""
+        texts = {key: b"".join(map(self._of_this_run, lines)) for key, lines in self.files.items()}
+        if self.has_ids:
+            return texts
+        return {key: text.replace(b'"format":2', b'"format":1') for key, text in texts.items()}
+
     def write(self, directory: Path) -> Path:
         """The run's directory, made in `directory`."""
         run = directory / self.run
         (run / "events").mkdir(parents=True)
-        for (node, incarnation, wire), lines in self.files.items():
+        for (node, incarnation, wire), text in self.texts().items():
             name = f"{node}.{incarnation}{'.wire' if wire else ''}.jsonl"
-            text = b"".join(map(self._of_this_run, lines))
-            (run / "events" / name).write_bytes(text if self.has_ids else text.replace(b'"format":2', b'"format":1'))
+            (run / "events" / name).write_bytes(text)
         for name, text in self.beside.items():
             (run / name).write_bytes(text)
         self.path = run

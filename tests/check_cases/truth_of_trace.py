@@ -11,6 +11,8 @@ from types import SimpleNamespace
 from typing import Any, cast
 from unittest.mock import Mock
 
+import msgspec
+
 from emulator.judging.oracle.controller_terms import end
 from emulator.judging.oracle.gathering import truth_of
 from emulator.judging.oracle.probe import Probe
@@ -19,11 +21,12 @@ from emulator.machines.client.client_operations import KeptOperations, Operation
 from emulator.machines.client.client_state import Left, Read, Requested
 from emulator.machines.node.broker_node import BrokerNode
 from emulator.machines.session.znode import Change
+from emulator.runs.former_format import with_topic_ids
 from protocol import events as e
 from protocol.gates import gates_for
 from protocol.ids import LeaderEpoch, Offset, TopicPartition
 from protocol.znodes import TOPICS, decode_topic
-from tests.audit.trace import Happened, Trace
+from tests.audit.trace import TOPIC, Happened, Trace
 
 ALIVE = ("start", "resume", "pause", "slow-disk", "clock-jump")
 """Faults that end no process."""
@@ -67,11 +70,18 @@ class _Seen:
         self.named: dict[str, Operation] = {}
         self.with_input: dict[str, tuple[tuple[str, float], TopicPartition, int]] = {}
         """{node: the input that last moved a high watermark}; the probe looks behind an input."""
+        self.topic_id = ""
+        """Of the present event."""
+        ids = _topic_ids(trace)
+        removed = sum(isinstance(happened.event, e.TopicRemoved) for happened in trace.events)
+        for number in range(1, removed + 2):
+            self.probe.incarnations.created(TOPIC, str(number))
         last = len(trace.events)
         while last and isinstance(trace.events[last - 1].event, e.NodeStopped):
             last -= 1
         for number, happened in enumerate(trace.events):
             if number < last:  # the stops at the end are the end of the run
+                self.topic_id = ids[number]
                 self.see(happened)
         for node in list(self.with_input):
             self._input_done(node)
@@ -90,7 +100,7 @@ class _Seen:
         self.probe.kept.reached(node, topic_partition, high_watermark)
 
     def _of(self, node: str, event: Any) -> tuple[TopicPartition, _Replica]:
-        place = (event.topic, event.partition)
+        place = self.probe._key((event.topic, event.partition), self.topic_id)
         return place, self.replicas.setdefault((node, place), _Replica(place))
 
     # --- processes ---
@@ -150,7 +160,8 @@ class _Seen:
                 self.assignments[topic, partition] = assigned.replicas
 
     def _topic_removed(self, happened: Happened, event: e.TopicRemoved) -> None:
-        self.probe._removed(event.topic)
+        self.probe.going.discard(self.probe.incarnations.name(event.topic))
+        self.probe.incarnations.ended(event.topic, len(self.operations))
 
     # --- replicas ---
 
@@ -229,7 +240,7 @@ class _Seen:
         replica.cached(event.epochs)
         if event.to < event.log_end:
             log = cast("Any", replica)
-            self.probe.kept.cut(node, happened.incarnation, log, log, event.log_end, wiped=wiped)
+            self.probe.kept.cut(node, happened.incarnation, place, log, log, event.log_end, wiped=wiped)
         if node in self.with_input:
             moved, of, high_watermark = self.with_input[node]
             self.with_input[node] = moved, of, min(high_watermark, event.to)
@@ -257,7 +268,7 @@ class _Seen:
         end(replica.office, happened.at_ms)
         del self.replicas[happened.node, place]
         if event.reason == "topic-deleted":
-            self.probe.going.add(event.topic)
+            self.probe.going.add(place[0])
 
     def _log_start_moved(self, happened: Happened, event: e.LogStartMoved) -> None:
         _, replica = self._of(happened.node, event)
@@ -312,17 +323,27 @@ class _Seen:
             operation.ended, operation.over = True, len(self.operations)
             operation.outcome, operation.offset, operation.broker = event.outcome, event.offset, event.broker
             operation.digest, operation.idempotent = event.digest, event.idempotent
-            operation.partition = event.partition
+            operation.partition, operation.topic_id = event.partition, self.topic_id
             self.operations.ended.append(operation)
 
     def _records_read(self, happened: Happened, event: e.RecordsRead) -> None:
         given = (event.base_offset, event.last_offset, event.leader_epoch, event.digest, event.high_watermark)
         operation = self._operation(event.operation, event)
-        operation.reads.append(Read(*given, event.broker, len(self.operations.ended)))
+        operation.reads.append(Read(*given, event.broker, len(self.operations.ended), self.topic_id))
 
     def _position_left(self, happened: Happened, event: e.PositionLeft) -> None:
         operation = self.named[event.operation]
         operation.left.append(Left(len(operation.reads), Offset(event.offset), event.reason))
+
+
+def _topic_ids(trace: Trace) -> list[str]:
+    """The topic's id in each event, as the reader of format 1 adds it; "": it adds none."""
+    texts = trace.texts()
+    found = {
+        key: iter([msgspec.json.decode(line).get("topic_id", "") for line in text.splitlines()])
+        for key, text in zip(texts, with_topic_ids(texts.values()), strict=True)
+    }
+    return [next(found[one.node, one.incarnation, one.event.LEVEL == "wire"]) for one in trace.events]
 
 
 def truth_of_trace(trace: Trace) -> Truth:
@@ -334,7 +355,8 @@ def truth_of_trace(trace: Trace) -> Truth:
     truth = truth_of(cast("Any", world), seen.operations, seen.probe)
     truth.halted = {node for node in seen.halted if node.startswith("broker-")}
     truth.assignments = seen.assignments
-    for (node, place), replica in seen.replicas.items():
+    for (node, (name, partition)), replica in seen.replicas.items():
+        place = (seen.probe.incarnations.shown(name), partition)
         truth.logs.setdefault(place, {})[node] = replica.batches
         truth.caches.setdefault(place, {})[node] = replica.epochs.entries
     return truth
