@@ -47,7 +47,7 @@ SCENARIO: Final = "az-isolated-leader"
 def traces(seeds: int) -> Any:
     from verification.trace_digests import digests
 
-    return digests(seeds, ())
+    return digests(seeds, (), ())
 
 
 def results(seeds: int) -> Any:
