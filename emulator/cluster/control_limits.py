@@ -9,9 +9,11 @@ from itertools import repeat
 from math import isfinite
 from typing import Any, Final
 
+import msgspec
 from msgspec import inspect
 
-from emulator.cluster.control_requests import AddPartitions, Ask, ElectPreferred
+from emulator.cluster.control_requests import AddPartitions, Ask, ElectPreferred, Machine
+from emulator.faults.machine_fault_kinds import LIVE_FAULTS
 
 OPTIONS: Final = {
     "fault": "words",
@@ -25,12 +27,20 @@ ARGUMENTS: Final = frozenset(("topic", "node", "values", "targets"))
 
 def unfit(ask: Ask) -> str:
     """`--retries -1: from 0 to 2147483647` of the first field out of bounds; "": there is none."""
-    of_type = inspect.type_info(type(ask))
-    assert isinstance(of_type, inspect.StructType)
-    for field in of_type.fields:
-        for why in _unfit(getattr(ask, field.name), field.type):
+    values = [(getattr(ask, field.name), field) for field in _fields(type(ask))]
+    if isinstance(ask, Machine):
+        fields = _fields(LIVE_FAULTS[ask.fault])
+        values += [(ask.given[field.name], field) for field in fields if field.name in ask.given]
+    for value, field in values:
+        for why in _unfit(value, field.type):
             return f"{_called(ask, field.name)} {why}"
     return ""
+
+
+def _fields(of: type[msgspec.Struct]) -> tuple[inspect.Field, ...]:
+    found = inspect.type_info(of)
+    assert isinstance(found, inspect.StructType)
+    return found.fields
 
 
 def _called(ask: Ask, field: str) -> str:
@@ -61,6 +71,9 @@ def _unfit(value: Any, of_type: inspect.Type) -> Iterator[str]:
                 yield f"{value}: from {low} to {high}"
         case inspect.FloatType() if isinstance(value, float) and not isfinite(value):
             yield f"{value}: no number"
+        case inspect.FloatType(ge=float() as low, le=float() as high) if isinstance(value, float):
+            if not low <= value <= high:
+                yield f"{value:g}: from {low:.15g} to {high:.15g}"
         case inspect.StrType(min_length=int() as low) if value == "" and low:
             yield "'': it is empty"
         case inspect.StrType(max_length=int() as high) if isinstance(value, str) and len(value) > high:

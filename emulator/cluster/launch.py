@@ -15,6 +15,7 @@ from emulator.cluster.ending import end_supervisor
 from emulator.cluster.orphaned_resources import last_words
 
 READY_LIMIT_S: Final = 60.0
+READY_LIMIT_S_MAX: Final = 86_400.0
 REGISTERED_LIMIT_S: Final = 120.0
 """Containers take their time."""
 LOOK_S: Final = 0.02

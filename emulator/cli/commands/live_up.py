@@ -17,7 +17,7 @@ from emulator.cli.commands.verdict_text import print_account
 from emulator.cluster.cluster_registry import CLUSTER_FILE, LOG_FILE, NoCluster, named
 from emulator.cluster.control_client import ask
 from emulator.cluster.control_requests import Ready
-from emulator.cluster.launch import READY_LIMIT_S, READY_LOOK_S, NotUp, launch
+from emulator.cluster.launch import READY_LIMIT_S, READY_LIMIT_S_MAX, READY_LOOK_S, NotUp, launch
 from emulator.cluster.specification import (
     DEFAULT_TOPOLOGY,
     LIVE_FILE,
@@ -29,7 +29,7 @@ from emulator.cluster.specification import (
 )
 from emulator.exit_codes import HELD, INTERRUPTED, UNKNOWN
 from emulator.run_layout import DATA_FOLDER, EVENTS_FOLDER, SETTINGS_FILE, event_paths, shown
-from emulator.runs.deployment_options import Driver, Engine, check_seed, check_speed
+from emulator.runs.deployment_options import Driver, Engine, UnusableOption, check_seed, check_speed
 from emulator.runs.directory import fresh, prepare
 from emulator.runs.engine_choice import UNUSABLE_MACHINES, require_machines
 from emulator.runs.settings_files import read_settings_files
@@ -43,19 +43,7 @@ from protocol.events import LEVELS
 PORT_MAX = 65_535
 
 
-class UnusableName(ValueError):
-    """Unusable name of a cluster."""
-
-
-class UnusableDoor(ValueError):
-    """Options that exclude a listener for Kafka clients."""
-
-
-class UnusablePort(ValueError):
-    """Unusable port."""
-
-
-UNUSABLE_INPUT = (UnusableDoor, UnusablePort, *UNUSABLE_RUN, NoCluster, NoClusterFile, UnusableName, *UNUSABLE_MACHINES)
+UNUSABLE_INPUT = (*UNUSABLE_RUN, NoCluster, NoClusterFile, *UNUSABLE_MACHINES)
 
 
 class UpOptions(msgspec.Struct, frozen=True):
@@ -149,13 +137,14 @@ def remove_unused(directory: Path) -> None:
 
 
 def prepared(options: UpOptions) -> tuple[Path, Account]:
-    """The run's directory with the supervisor's input; notes on settings. Raises UNUSABLE_INPUT.
-    UNUSABLE_INPUT."""
+    """The run's directory with the supervisor's input; notes on settings. Raises UNUSABLE_INPUT."""
+    if not 0 <= options.wait_s <= READY_LIMIT_S_MAX:
+        raise UnusableOption(f"--wait {options.wait_s:g}: from 0 to {READY_LIMIT_S_MAX:g} seconds")
     file = named_topology(options.topology)
     given = read_cluster_file(file)
     name = given.name if options.name is None else options.name
     if not name.replace("-", "").replace("_", "").replace(".", "").isalnum():
-        raise UnusableName(f"--name {name!r}: not a name; use letters, digits, '-', '_' and '.'")
+        raise UnusableOption(f"--name {name!r}: not a name; use letters, digits, '-', '_' and '.'")
     speed = given.speed if options.speed is None else options.speed
     check_speed(speed, options.driver)
     if options.kafka:
@@ -191,21 +180,21 @@ def prepared(options: UpOptions) -> tuple[Path, Account]:
 
 
 def check_port(port: int) -> None:
-    """Check that the port is free, before anything starts. Raises UnusablePort."""
+    """Check that the port is free, before anything starts. Raises UnusableOption."""
     if not 0 <= port <= PORT_MAX:
-        raise UnusablePort(f"--http {port}: not a port; give 1 to {PORT_MAX}, or 0 for a free one")
+        raise UnusableOption(f"--http {port}: not a port; give 1 to {PORT_MAX}, or 0 for a free one")
     try:
         socket.create_server((LOOPBACK, port)).close()
     except OSError as error:
-        raise UnusablePort(f"--http {port}: {os.strerror(error.errno or 0)}; 0 takes a free port") from error
+        raise UnusableOption(f"--http {port}: {os.strerror(error.errno or 0)}; 0 takes a free port") from error
 
 
 def check_kafka(options: UpOptions, speed: float, version: str) -> None:
-    """Check that a Kafka listener is possible. Raises UnusableDoor."""
+    """Check that a Kafka listener is possible. Raises UnusableOption."""
     if options.driver != "nodes":
-        raise UnusableDoor(f"--kafka: not possible with --driver {options.driver}; give --driver nodes")
+        raise UnusableOption(f"--kafka: not possible with --driver {options.driver}; give --driver nodes")
     if why := no_door(speed, version):
-        raise UnusableDoor(f"--kafka: {why}")
+        raise UnusableOption(f"--kafka: {why}")
 
 
 @contextmanager

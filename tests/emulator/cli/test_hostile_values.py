@@ -9,6 +9,7 @@ from emulator.cli.app import _command
 from tests.generated_command_lines import command_apps
 
 NUMBERS = ("nan", "inf", "-inf", "1e400")
+LOW = "-1" + "0" * 33
 TEXTS = ("o\udcff", "a\0b", "x" * 100_001)
 
 
@@ -32,8 +33,9 @@ def _no_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_numbers_that_are_not_finite_end_with_2(capsys: pytest.CaptureFixture[str]) -> None:
-    for (words, option), value in product(_options(float), NUMBERS):
+def test_numbers_that_no_option_takes_end_with_2(capsys: pytest.CaptureFixture[str]) -> None:
+    cases = [*product(_options(float), (*NUMBERS, LOW)), *product(_options(int), (*NUMBERS, LOW))]
+    for (words, option), value in cases:
         assert _command([*words, f"{option}={value}"]) == 2, (words, option, value)
         assert capsys.readouterr().err
 

@@ -24,6 +24,15 @@ def test_what_is_no_port(port: int, nowhere: None, capsys: pytest.CaptureFixture
     assert list(Path().iterdir()) == [] and not clusters()
 
 
+@pytest.mark.parametrize("wait_s", [-1, -1e33, 86_401, 1e300])
+def test_a_time_limit_out_of_range_is_refused_before_anything_is_started(
+    wait_s: float, nowhere: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert up_command(UpOptions(wait_s=wait_s)) == 2
+    assert capsys.readouterr() == ("", f"faultline up: --wait {wait_s:g}: from 0 to 86400 seconds\n")
+    assert list(Path().iterdir()) == [] and not clusters()
+
+
 def test_a_port_that_another_process_has(nowhere: None, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

@@ -154,6 +154,8 @@ def test_brokers_that_are_none_are_refused_in_one_line(
         (f"topic create {'t' * 250} --partitions 1", "topic of 250 characters: at most 249"),
         ("power-loss broker-0 --batches-kept=-1", "--batches-kept -1: from 0 to 1000000"),
         ("power-loss broker-0 --batches-kept 99999999999999999", "--batches-kept 99999999999999999: from 0 to 1000000"),
+        ("slow-disk broker-0 --operation-ms=-1", "--operation-ms -1: from 0 to 60000"),
+        ("clock-jump broker-0 --jump-ms 1e30", "--jump-ms 1e+30: from -315360000000 to 315360000000"),
     ],
 )
 def test_a_number_out_of_bounds_is_refused_with_its_option_before_any_request(
