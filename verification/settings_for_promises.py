@@ -10,7 +10,6 @@ on two idle cores.
 import argparse
 import sys
 from collections.abc import Iterator
-from contextlib import closing
 from itertools import product
 from pathlib import Path
 from time import perf_counter
@@ -19,7 +18,7 @@ from typing import Final
 import msgspec
 
 from emulator.judging.advice.advice import asked_of
-from emulator.judging.advice.advice_runs import Asked, Choice, base_of, play_faults
+from emulator.judging.advice.advice_runs import Asked, Choice, FaultPlayer, base_of
 from emulator.judging.advice.outcomes import PROMISES, Outcome
 from emulator.judging.advice.single_faults import Fault
 from emulator.toplevel_errors import ended
@@ -154,9 +153,8 @@ def in_order(cell: Cell, faults: tuple[Fault, ...]) -> Cell:
 def play_seed(plan: Asked, cells: list[Cell], seed: int) -> None:
     """All of one version, into `cells`, which are those of its choices."""
     every = product(range(len(plan.choices)), range(len(plan.faults)), (seed,))
-    with closing(play_faults(msgspec.structs.replace(plan, runs=tuple(every)))) as playing:
-        for at, outcome in playing:
-            add(cells[at], outcome)
+    runs = msgspec.structs.replace(plan, runs=tuple(every))
+    FaultPlayer().play(runs, lambda at, outcome: add(cells[at], outcome))
 
 
 def line(cell: Cell) -> str:

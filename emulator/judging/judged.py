@@ -4,6 +4,7 @@ from time import perf_counter
 
 import msgspec
 
+from emulator.exit_codes import BUG, UNKNOWN
 from emulator.judging.oracle.gathering import truth_of
 from emulator.judging.oracle.judge import judge_truth, unknown_outcomes
 from emulator.judging.oracle.probe import Probe
@@ -17,6 +18,8 @@ from emulator.runs.verdict_file import Verdict
 from emulator.scenario.observations.comparable import version_name
 from emulator.scenario.observations.observation_model import Observations
 from emulator.scenario.observations.recording_parsing import plain
+from emulator.scenario.player.steps import StepFailed
+from emulator.worlds.simulated.heap import RunTooLong
 from emulator.worlds.simulated.latencies import CALM, Latencies
 
 WORLD = "sim"
@@ -32,6 +35,29 @@ class JudgedRun(msgspec.Struct):
     observations: Observations
     verdict: Verdict
     truth: Truth
+
+
+class NotJudged(msgspec.Struct, frozen=True):
+    """Reason why a seed has no verdict.
+
+    `code`: the run's exit code. `step`: number of the step that failed, 0 if none did.
+    """
+
+    code: int
+    why: str
+    step: int = 0
+
+
+def judge_seed(resolved: Resolved, seed: int) -> JudgedRun | NotJudged:
+    """Play one of many seeds and judge it. A failure is a result, so that the other seeds go on."""
+    try:
+        return play_and_judge(resolved, seed, run=str(seed))
+    except StepFailed as error:
+        return NotJudged(UNKNOWN, f"not played to its end: {error}", error.step)
+    except RunTooLong as error:
+        return NotJudged(UNKNOWN, f"{type(error).__name__}: {error}")
+    except Exception as error:  # a bug of this program; a replay of the seed writes the traceback
+        return NotJudged(BUG, f"{type(error).__name__}: {error}")
 
 
 def play_and_judge(

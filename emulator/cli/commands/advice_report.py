@@ -59,6 +59,9 @@ def print_advice(report: Told, wall_s: float) -> None:
             untold = f"{summary.fault.text}: {summary.runs - summary.told} runs are inconclusive: {summary.untold}"
             for line in wrap(untold, WIDTH, subsequent_indent="  "):
                 lines.print(line, markup=False)
+    for bug, replay in report.bugs:
+        lines.print(f"bug of faultline: {bug.fault}, seed {bug.seed}: {bug.error}", markup=False, soft_wrap=True)
+        lines.print(f"  {'replay':<7} {replay}", markup=False, soft_wrap=True)
     runs, seeds = len(advice.asked.runs), seeds_words(advice)
     played = f"{len(advice.summaries)} single faults, each with {seeds}: {runs} runs, {advice.runs} for changes"
     if report.pairs is not None:
@@ -166,6 +169,9 @@ def as_json(report: Told) -> dict[str, Any]:
         "exhausted": "single faults" if base.every else "",
         "recommendation": msgspec.to_builtins(report.recommendation),
         **pairs,
+        "bugs": [
+            {"fault": bug.fault, "seed": bug.seed, "error": bug.error, "replay": replay} for bug, replay in report.bugs
+        ],
         "promises": PROMISES,
         "faults": [
             {

@@ -1,6 +1,7 @@
 """`faultline advise [FILES]`: single faults that break promises, their reasons and remedies.
 
-The exit code is 0 if every promise is kept in every run, 1 if one is broken, 3 if a fault has no conclusive run.
+The exit code is 0 if every promise is kept in every run, 1 if one is broken, 3 if a fault has no conclusive run, 70 if
+a run met a bug of faultline.
 """
 
 import shlex
@@ -20,17 +21,16 @@ from emulator.cli.commands.progress_bar import progress_of
 from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
 from emulator.cli.on_spark import NotOnSpark, players_of, require_spark
 from emulator.cluster.cluster_registry import NoCluster
-from emulator.exit_codes import BROKEN, HELD, UNKNOWN
+from emulator.exit_codes import BROKEN, BUG, HELD, UNKNOWN
 from emulator.judging.advice.advice import Advice, PairsAdvice, advise, advise_pairs, asked_of, recommend
 from emulator.judging.advice.advice_cluster import THREE_AZS, Cluster, of_counts, of_file
 from emulator.judging.advice.advice_output import Told
 from emulator.judging.advice.advice_page import page_of
-from emulator.judging.advice.advice_runs import Base, Choice, base_of, text_of
+from emulator.judging.advice.advice_runs import Base, Bug, Choice, FaultPlayer, base_of, text_of
 from emulator.judging.advice.pairs import pairs_of
 from emulator.judging.campaigns.space import UnusableSpace
 from emulator.judging.seed_runs import parse_seeds
 from emulator.regular_files import write_whole
-from emulator.runs.cores import Players
 from emulator.worlds.cluster_file.compose_files import NoClusterFile
 
 SEEDS = "1..3"
@@ -84,19 +84,23 @@ def advise_command(options: AdviseOptions) -> int:
     choice = msgspec.structs.replace(requested, kafka_version=base.version)
     campaign = asked_of(choice, base, seeds)
     with players_of(options.master) as players:
+        player = FaultPlayer(players)
         with progress_of(f"{len(base.faults)} faults", len(campaign.runs)) as ended:
-            advice = advise(campaign, base, ended, players)
-        recommendation = recommend(advice, base, players)
-        pairs = _pairs(options, advice, base, limit_s, players) if options.pairs else None
+            advice = advise(campaign, base, ended, player)
+        recommendation = recommend(advice, base, player)
+        pairs = _pairs(options, advice, base, limit_s, player) if options.pairs else None
     rounds = [advice] if pairs is None else [advice, pairs.advice]
     replays = dict(replay for one in rounds for replay in _written(one, folder))
-    report = Told(advice, base, replays, pairs, recommendation)
+    bugs = tuple(_written_bug(number, bug, folder) for number, bug in enumerate(player.bugs, 1))
+    report = Told(advice, base, replays, pairs, recommendation, bugs)
     if options.json:
         print(msgspec.json.encode(as_json(report)).decode())
     else:
         print_advice(report, monotonic() - began_s)
     if options.html is not None:
         write_whole(options.html, page_of(report).encode())
+    if bugs:
+        return BUG
     summaries = [summary for one in rounds for summary in one.summaries]
     if any(one.broken for one in summaries):
         return BROKEN
@@ -163,26 +167,36 @@ def _check_extent(options: AdviseOptions) -> float | None:
 
 
 def _pairs(
-    options: AdviseOptions, singles: Advice, base: Base, limit_s: float | None, players: Players | None
+    options: AdviseOptions, singles: Advice, base: Base, limit_s: float | None, player: FaultPlayer
 ) -> PairsAdvice:
     faults = tuple(pairs_of(base.faults))
     of_pairs = msgspec.structs.replace(base, faults=faults)
     campaign = asked_of(singles.asked.choices[0], of_pairs, parse_seeds(options.seeds or SEEDS_OF_PAIRS))
     count = len(campaign.runs) if options.runs is None else min(options.runs, len(campaign.runs))
     with progress_of(f"{count} of {len(campaign.runs)} runs of pairs", count, limit_s=limit_s) as ended:
-        return advise_pairs(campaign, of_pairs, singles.summaries, ended, options.runs, players)
+        return advise_pairs(campaign, of_pairs, singles.summaries, ended, player, options.runs)
 
 
 def _written(advice: Advice, folder: Path) -> Iterator[tuple[str, str]]:
     """(fault, replay command without the seed) of each fault that breaks a promise."""
-    choice = advice.asked.choices[0]
     places = {fault.name: place for place, fault in enumerate(advice.asked.faults)}
     for one in advice.summaries:
         if one.broken:
-            folder.mkdir(parents=True, exist_ok=True)
-            path = folder / f"{one.fault.name}.yaml"
-            write_whole(path, text_of(advice.asked, 0, places[one.fault.name]).encode())
-            words = ["faultline", "run", str(path), "--world", "sim", "--kafka-version", choice.kafka_version]
-            words += [word for override in choice.overrides for word in ("--set", override)]
-            words += [word for file in choice.files for word in ("--settings", file)]
-            yield one.fault.name, shlex.join(words)
+            text = text_of(advice.asked, 0, places[one.fault.name])
+            yield one.fault.name, _replay(folder / f"{one.fault.name}.yaml", text, advice.asked.choices[0])
+
+
+def _written_bug(number: int, bug: Bug, folder: Path) -> tuple[Bug, str]:
+    """(the bug, its replay command)."""
+    path = folder / f"bug-{number}-{bug.fault}.yaml"
+    return bug, f"{_replay(path, bug.text, bug.choice)} --seed {bug.seed}"
+
+
+def _replay(path: Path, text: str, choice: Choice) -> str:
+    """The command that replays the scenario that this writes, without the seed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, text.encode())
+    words = ["faultline", "run", str(path), "--world", "sim", "--kafka-version", choice.kafka_version]
+    words += [word for override in choice.overrides for word in ("--set", override)]
+    words += [word for file in choice.files for word in ("--settings", file)]
+    return shlex.join(words)

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import msgspec
 
-from emulator.judging.advice.advice_runs import Asked, Base, Choice, base_of, play_faults
+from emulator.judging.advice.advice_runs import Asked, Base, Choice, FaultPlayer, base_of
 from emulator.judging.advice.availability import worst_of
 from emulator.judging.advice.loss_causes import Cause, causes_of
 from emulator.judging.advice.outcomes import Outcome
@@ -14,7 +14,6 @@ from emulator.judging.advice.recommendation import Finding, Recommendation, fewe
 from emulator.judging.advice.remedies import PARTS_MAX, REPLICATED, Part, bears_on, changed, changes, ends, parts_for
 from emulator.judging.advice.single_faults import Fault
 from emulator.judging.advice.summary import FaultSummary, summaries_of
-from emulator.runs.cores import Processes, collect
 
 Ended = Callable[[], bool | None]
 ADDED_MAX = 2
@@ -62,16 +61,16 @@ def asked_of(choice: Choice, base: Base, seeds: Iterable[int]) -> Asked:
     )
 
 
-def advise(options: Asked, base: Base, ended: Ended, processes: Processes = None) -> Advice:
+def advise(options: Asked, base: Base, ended: Ended, player: FaultPlayer) -> Advice:
     """Play all faults and search remedies. `ended` is called for each run of the first round."""
     outcomes: list[Outcome] = []
-    collect(play_faults(options, processes), lambda played: outcomes.append(played[1]), ended)
+    player.play(options, lambda _, outcome: outcomes.append(outcome), ended)
     summaries = summaries_of(base.faults, outcomes)
-    remedies, runs = _remedies(options, base, summaries, findings_of(summaries), processes)
+    remedies, runs = _remedies(options, base, summaries, findings_of(summaries), player)
     return Advice(options, summaries, remedies, runs)
 
 
-def recommend(advice: Advice, base: Base, processes: Processes = None) -> Recommendation | None:
+def recommend(advice: Advice, base: Base, player: FaultPlayer) -> Recommendation | None:
     """Fewest changes that end most findings, measured with every fault; None: none ends any.
 
     Changes that contradict one another are left out, those that end fewest findings first. Where all of them together
@@ -85,7 +84,7 @@ def recommend(advice: Advice, base: Base, processes: Processes = None) -> Recomm
         return None
     union = _union(changes)
     quick = msgspec.structs.replace(options, runs=_one_seed(options))
-    played = _outcomes(quick, base, [union], base.faults, processes)[0]
+    played = _outcomes(quick, base, [union], base.faults, player)[0]
     left = findings_of(summaries_of(base.faults, played))
     for _ in range(ADDED_MAX):
         names = {name for _, name in left}
@@ -94,7 +93,7 @@ def recommend(advice: Advice, base: Base, processes: Processes = None) -> Recomm
         usable = [one for one in more if _usable(options.choices[0], one, base)]
         if not struck or not usable:
             break
-        outcomes = _outcomes(quick, base, usable, struck, processes)
+        outcomes = _outcomes(quick, base, usable, struck, player)
         found = {one: findings_of(summaries_of(struck, outcomes[number])) for number, one in enumerate(usable)}
         best = min(usable, key=lambda one: len(found[one]))
         if len(found[best]) >= len(left):
@@ -107,7 +106,7 @@ def recommend(advice: Advice, base: Base, processes: Processes = None) -> Recomm
     if rest:
         struck = [base.faults[place] for place in sorted({place for _, place, _ in rest})]
         again = msgspec.structs.replace(options, runs=tuple(rest))
-        played += _outcomes(again, base, [union], struck, processes)[0]
+        played += _outcomes(again, base, [union], struck, player)[0]
     after = summaries_of(base.faults, played)
     return Recommendation(
         change=shares(union, advice.remedies),
@@ -125,12 +124,12 @@ def _one_seed(options: Asked) -> tuple[tuple[int, int, int], ...]:
 
 
 def _outcomes(
-    options: Asked, base: Base, tried: Sequence[tuple[str, ...]], faults: Sequence[Fault], processes: Processes
+    options: Asked, base: Base, tried: Sequence[tuple[str, ...]], faults: Sequence[Fault], player: FaultPlayer
 ) -> dict[int, list[Outcome]]:
     """{number of the change: outcomes}"""
     wanted = [(number, fault.name) for number in range(len(tried)) for fault in faults]
     found: dict[int, list[Outcome]] = {number: [] for number in range(len(tried))}
-    for (number, _), outcomes in _tried(options, base, tried, wanted, processes).items():
+    for (number, _), outcomes in _tried(options, base, tried, wanted, player).items():
         found[number] += outcomes
     return found
 
@@ -144,8 +143,8 @@ def advise_pairs(
     base: Base,
     singles: Sequence[FaultSummary],
     ended: Ended,
+    player: FaultPlayer,
     limit: int | None = None,
-    processes: Processes = None,
 ) -> PairsAdvice:
     """Play pairs of faults and search remedies.
 
@@ -157,11 +156,11 @@ def advise_pairs(
     some = msgspec.structs.replace(options, runs=tuple(drawn(options.runs, every if limit is None else limit)))
     outcomes: list[Outcome] = []
     with suppress(KeyboardInterrupt):
-        collect(play_faults(some, processes), lambda played: outcomes.append(played[1]), ended)
+        player.play(some, lambda _, outcome: outcomes.append(outcome), ended)
     summaries = summaries_of(base.faults, outcomes)
     fresh, known = _fresh(summaries, singles)
     causes = causes_of(fresh)
-    remedies, runs = _shared(some, base, summaries, causes[:CAUSES_MAX], processes)
+    remedies, runs = _shared(some, base, summaries, causes[:CAUSES_MAX], player)
     advice = Advice(some, fresh, remedies, runs)
     return PairsAdvice(advice, causes, len(outcomes), every, known)
 
@@ -183,7 +182,7 @@ def _fresh(summaries: Iterable[FaultSummary], singles: Iterable[FaultSummary]) -
 
 
 def _remedies(
-    options: Asked, base: Base, summaries: Iterable[FaultSummary], unresolved: Sequence[Finding], processes: Processes
+    options: Asked, base: Base, summaries: Iterable[FaultSummary], unresolved: Sequence[Finding], player: FaultPlayer
 ) -> tuple[dict[Finding, tuple[str, ...]], int]:
     parts = parts_of(base)
     before = _before(summaries)
@@ -200,7 +199,7 @@ def _remedies(
             for check, fault in left
             if bears_on(change, parts, check)
         ]
-        outcomes = _tried(options, base, tried, wanted, processes)
+        outcomes = _tried(options, base, tried, wanted, player)
         played += sum(map(len, outcomes.values()))
         for check, fault in left:
             enough = (
@@ -230,11 +229,11 @@ def _usable(choice: Choice, change: tuple[str, ...], base: Base) -> bool:
 
 
 def _shared(
-    options: Asked, base: Base, summaries: Sequence[FaultSummary], causes: Sequence[Cause], processes: Processes
+    options: Asked, base: Base, summaries: Sequence[FaultSummary], causes: Sequence[Cause], player: FaultPlayer
 ) -> tuple[dict[Finding, tuple[str, ...]], int]:
     """Remedies of causes: a change for the first pair is tried with the cause's other pairs too."""
     firsts = [(cause.check, cause.faults[0]) for cause in causes]
-    found, played = _remedies(options, base, summaries, firsts, processes)
+    found, played = _remedies(options, base, summaries, firsts, player)
     tried = list(dict.fromkeys(found.values()))
     others = [
         (tried.index(found[cause.check, cause.faults[0]]), cause.check, fault)
@@ -242,7 +241,7 @@ def _shared(
         if (cause.check, cause.faults[0]) in found
         for fault in cause.faults[1:]
     ]
-    outcomes = _tried(options, base, tried, [(number, fault) for number, _, fault in others], processes)
+    outcomes = _tried(options, base, tried, [(number, fault) for number, _, fault in others], player)
     before = _before(summaries)
     for number, check, fault in others:
         if ends(check, before[fault], outcomes[number, fault]):
@@ -260,7 +259,7 @@ def _tried(
     base: Base,
     tried: Sequence[tuple[str, ...]],
     wanted: Iterable[tuple[int, str]],
-    processes: Processes,
+    player: FaultPlayer,
 ) -> dict[tuple[int, str], list[Outcome]]:
     """{(number of the change, fault): outcomes over all seeds}, for the `wanted` keys."""
     places = {fault.name: place for place, fault in enumerate(options.faults)}
@@ -278,8 +277,5 @@ def _tried(
         ),
     )
     outcomes: dict[tuple[int, str], list[Outcome]] = {}
-    collect(
-        play_faults(again, processes),
-        lambda played: outcomes.setdefault((played[0], played[1].fault), []).append(played[1]),
-    )
+    player.play(again, lambda choice, outcome: outcomes.setdefault((choice, outcome.fault), []).append(outcome))
     return outcomes

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from emulator.judging.advice.advice import Advice, PairsAdvice
-from emulator.judging.advice.advice_runs import Base
+from emulator.judging.advice.advice_runs import Base, Bug
 from emulator.judging.advice.loss_causes import Cause
 from emulator.judging.advice.recommendation import Recommendation
 from emulator.judging.advice.summary import Broken, FaultSummary
@@ -15,7 +15,7 @@ class Told(msgspec.Struct, frozen=True):
     """Data of a report.
 
     `replays`: {fault that breaks something: the command that replays its scenario, without the seed}. `pairs`: None if
-    not requested.
+    not requested. `bugs`: (run that met a bug of faultline, the command that replays it).
     """
 
     advice: Advice
@@ -23,6 +23,7 @@ class Told(msgspec.Struct, frozen=True):
     replays: Mapping[str, str]
     pairs: PairsAdvice | None = None
     recommendation: Recommendation | None = None
+    bugs: tuple[tuple[Bug, str], ...] = ()
 
 
 class Shown(msgspec.Struct, frozen=True):

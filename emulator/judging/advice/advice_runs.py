@@ -4,31 +4,31 @@ A worker turns numbers of runs into outcomes. The number of a run is (choice of 
 slowest.
 """
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
+from emulator.exit_codes import BUG
 from emulator.judging.advice.advice_cluster import THREE_AZS, Cluster
 from emulator.judging.advice.advice_workload import scenario_text
 from emulator.judging.advice.outcomes import Outcome, outcome_of
 from emulator.judging.advice.settings_sense_check import FACTOR, check_sense
 from emulator.judging.advice.single_faults import Fault, single_faults
-from emulator.judging.judged import play_and_judge
-from emulator.runs.cores import Processes, on_all_cores
+from emulator.judging.judged import NotJudged, judge_seed
+from emulator.runs.cores import Processes, collect, on_all_cores
 from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.run_settings import BY_SCENARIO, given_for
 from emulator.runs.settings_files import read_settings_files
 from emulator.runs.simulated import collector_disabled
 from emulator.scenario.load import load_scenario
-from emulator.scenario.player.steps import StepFailed
 from emulator.settings.accounting import Everything
 from emulator.settings.properties_files import SettingsFile
 from emulator.settings.setting_registry import parse_assignment
 from emulator.topology import broker_name
-from emulator.worlds.simulated.heap import RunTooLong
 
 RESOLVED_MAX: Final = 64
+BUGS_MAX: Final = 10
 IDEMPOTENT: Final = "producer.enable.idempotence=true"
 REQUEST_TIMEOUT_MS: Final = 30_000.0
 DEFAULT_ACKS: Final = "1"
@@ -189,10 +189,10 @@ class AdviceWorker:
         except ValueError as error:  # contradictory settings
             return choice, Outcome(fault=fault.name, seed=chance, untold=" ".join(str(error).split()))
         with collector_disabled():
-            try:
-                run = play_and_judge(resolved, chance, run=str(chance))
-            except (StepFailed, RunTooLong) as error:
-                return choice, Outcome(fault=fault.name, seed=chance, untold=f"not played to its end: {error}")
+            run = judge_seed(resolved, chance)
+            if isinstance(run, NotJudged):
+                bug = run.why if run.code == BUG else ""
+                return choice, Outcome(fault=fault.name, seed=chance, untold=run.why, bug=bug)
             return choice, outcome_of(fault.name, chance, run, resolved)
 
     def _resolved(self, choice: int, place: int) -> Resolved:
@@ -216,9 +216,40 @@ def text_of(options: Asked, choice: int, place: int) -> str:
     return scenario_text(options.faults[place], settings.kafka_version, replicas, left_open, cluster)
 
 
-Outcomes = Generator[tuple[int, Outcome], None, None]
+class Bug(msgspec.Struct, frozen=True):
+    """A run that met a bug of this program. `text`: its scenario."""
+
+    fault: str
+    seed: int
+    error: str
+    choice: Choice
+    text: str
 
 
-def play_faults(options: Asked, processes: Processes = None) -> Outcomes:
-    """Outcomes in the order of completion. Closing the iterator ends all processes."""
-    yield from on_all_cores(AdviceWorker, options, range(len(options.runs)), processes)
+class FaultPlayer:
+    """Plays faults on `processes`. `bugs`: of all runs so far, the first ones."""
+
+    def __init__(self, processes: Processes = None) -> None:
+        self.bugs: list[Bug] = []
+        self._processes = processes
+
+    def play(
+        self,
+        options: Asked,
+        add: Callable[[int, Outcome], object],
+        ended: Callable[[], bool | None] = lambda: True,
+    ) -> None:
+        """Add each run's choice and outcome, in the order of completion.
+
+        `ended`: as of `collect`.
+        """
+
+        def keep(played: tuple[int, Outcome]) -> None:
+            choice, outcome = played
+            if outcome.bug and len(self.bugs) < BUGS_MAX:
+                place = next(at for at, fault in enumerate(options.faults) if fault.name == outcome.fault)
+                text = text_of(options, choice, place)
+                self.bugs.append(Bug(outcome.fault, outcome.seed, outcome.bug, options.choices[choice], text))
+            add(choice, outcome)
+
+        collect(on_all_cores(AdviceWorker, options, range(len(options.runs)), self._processes), keep, ended)

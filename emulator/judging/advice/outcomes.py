@@ -21,7 +21,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Outcome of a run.
 
     `broken`: {check: count of violations}; `reasons`: {check: explanation of the first}. `writes`, `reads`: waiting
-    times. `untold`: why the run is inconclusive; "" if it is not.
+    times. `untold`: why the run is inconclusive; "" if it is not. `bug`: an exception of this program, also in
+    `untold`.
     """
 
     fault: str
@@ -31,6 +32,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     writes: Waits = Waits()
     reads: Waits = Waits()
     untold: str = ""
+    bug: str = ""
 
 
 def outcome_of(fault: str, seed: int, run: JudgedRun, resolved: Resolved) -> Outcome:

@@ -11,9 +11,10 @@ import pytest
 
 from emulator.cli.app import app
 from emulator.cli.commands import advise as command
-from emulator.exit_codes import BROKEN, UNUSABLE
+from emulator.exit_codes import BROKEN, BUG, UNUSABLE
 from emulator.judging.advice.advice_cluster import Cluster
 from emulator.judging.advice.advice_runs import Base, Choice, base_of
+from emulator.scenario.load import load_scenario
 
 pytestmark = pytest.mark.slow
 
@@ -53,6 +54,23 @@ def test_the_command_that_is_given_breaks_the_same_promise(folder: Path, capsys:
     advise(*words, "--set", broken["change"][0], "--json")
     mended = msgspec.json.decode(capsys.readouterr().out)
     assert mended["checks"]["lost-acknowledged"]["verdict"] == "held"
+
+
+def test_a_run_that_meets_a_bug_is_named_and_ends_with_70(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise AssertionError("a machine's own")
+
+    monkeypatch.setattr("emulator.judging.judged.play_and_judge", broken)
+    assert advise("advise", *SAFE, "--seeds", "2", "--json") == BUG
+    [bug] = msgspec.json.decode(capsys.readouterr().out)["bugs"]
+    path = Path(f"runs/advice/bug-1-{FAULT}.yaml")
+    assert (bug["fault"], bug["seed"], bug["error"]) == (FAULT, 2, "AssertionError: a machine's own")
+    assert shlex.split(bug["replay"])[:3] == ["faultline", "run", str(path)] and bug["replay"].endswith("--seed 2")
+    assert load_scenario(path.read_text(), str(path)).id == FAULT
+    assert advise("advise", *SAFE, "--seeds", "2") == BUG
+    assert f"bug of faultline: {FAULT}, seed 2: AssertionError: a machine's own" in capsys.readouterr().out
 
 
 def two_faults(choice: Choice, version: str | None, cluster: Cluster) -> Base:

@@ -10,7 +10,7 @@ import pytest
 from emulator.cli.commands.advise import AdviseOptions, advise_command
 from emulator.exit_codes import UNUSABLE
 from emulator.judging.advice.advice import Advice, advise, asked_of
-from emulator.judging.advice.advice_runs import AdviceWorker, Choice, base_of, text_of
+from emulator.judging.advice.advice_runs import AdviceWorker, Choice, FaultPlayer, base_of, text_of
 from emulator.judging.advice.outcomes import Outcome
 from emulator.judging.advice.remedies import changed, changes, ends, parts_for
 from emulator.judging.seed_runs import SeedsOptions, Worker
@@ -31,7 +31,7 @@ def advised(version: str, overrides: tuple[str, ...], *names: str, seeds: tuple[
     faults = tuple(fault for fault in base.faults if fault.name in names)
     assert len(faults) == len(names), [fault.name for fault in base.faults]
     base = msgspec.structs.replace(base, faults=faults)
-    return advise(asked_of(choice, base, seeds), base, lambda: None, processes=1)
+    return advise(asked_of(choice, base, seeds), base, lambda: None, FaultPlayer(1))
 
 
 def outcomes_of(version: str, overrides: tuple[str, ...], name: str) -> Outcome:

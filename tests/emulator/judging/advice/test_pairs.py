@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from emulator.judging.advice.advice import PairsAdvice, advise, advise_pairs, asked_of
-from emulator.judging.advice.advice_runs import AdviceWorker, Base, Choice, base_of, text_of
+from emulator.judging.advice.advice_runs import AdviceWorker, Base, Choice, FaultPlayer, base_of, text_of
 from emulator.judging.advice.availability import Waits
 from emulator.judging.advice.loss_causes import causes_of
 from emulator.judging.advice.pairs import drawn, pairs_of
@@ -36,8 +36,8 @@ def advised(
     choice, base, of_pairs = advice_request(version, overrides, *names)
     alone = msgspec.structs.replace(base, faults=tuple(one for one in base.faults if one.name in singles))
     assert len(alone.faults) == len(singles)
-    known = advise(asked_of(choice, alone, (1,)), alone, lambda: None, processes=1).summaries if singles else []
-    return advise_pairs(asked_of(choice, of_pairs, (1,)), of_pairs, known, lambda: True, limit, processes=1)
+    known = advise(asked_of(choice, alone, (1,)), alone, lambda: None, FaultPlayer(1)).summaries if singles else []
+    return advise_pairs(asked_of(choice, of_pairs, (1,)), of_pairs, known, lambda: True, FaultPlayer(1), limit)
 
 
 def test_every_two_faults_of_one_moment_are_a_pair_in_both_orders_unless_they_end_the_same_machine() -> None:
@@ -104,7 +104,7 @@ def test_a_bound_leaves_a_sample(limit: int | None, go_on: bool, played: int) ->
     names += [f"session-0-crashes-2-s-later-session-{other}-crashes-load" for other in (1, 2)]
     choice, _, base = advice_request("2.8", SAFE, *names)
     requested = asked_of(choice, base, (1,))
-    found = advise_pairs(requested, base, [], lambda: go_on, limit, processes=1)
+    found = advise_pairs(requested, base, [], lambda: go_on, FaultPlayer(1), limit)
     assert (found.played, found.of, len(found.advice.summaries)) == (played, 4, played)
 
 
@@ -115,7 +115,7 @@ def test_an_interrupt_reports_the_runs_played_so_far() -> None:
     def interrupted() -> bool:
         raise KeyboardInterrupt
 
-    found = advise_pairs(asked_of(choice, base, (1, 2)), base, [], interrupted, processes=1)
+    found = advise_pairs(asked_of(choice, base, (1, 2)), base, [], interrupted, FaultPlayer(1))
     assert (found.played, found.of, found.causes) == (1, 2, [])
 
 
