@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator.judging.seed_runs import SeedsOptions, Worker
+from emulator.judging.campaigns.campaign_runs import CampaignOptions, CampaignWorker
+from emulator.judging.campaigns.space import Space
 from emulator.packaged import GOLDEN
 
 SEEDS = (range(1, 6), pytest.param(range(6, 61), marks=pytest.mark.slow))
@@ -25,8 +26,8 @@ def played(folder: str) -> Path:
 
 
 @cache
-def _worker(folder: str) -> Worker:
-    return Worker(SeedsOptions(str(played(folder))))
+def _worker(folder: str) -> CampaignWorker:
+    return CampaignWorker(CampaignOptions(Space(scenario=str(played(folder)), first_seed=0, seeds=61)))
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

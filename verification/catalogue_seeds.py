@@ -16,7 +16,8 @@ from time import perf_counter
 import msgspec
 
 from emulator.exit_codes import BROKEN, BUG, HELD, UNUSABLE
-from emulator.judging.seed_runs import SeedsOptions, play_seeds
+from emulator.judging.campaigns.campaign_runs import CampaignOptions, play_runs
+from emulator.judging.campaigns.space import Space
 from emulator.runs.scenario_sources import catalogue, find_scenario
 from emulator.toplevel_errors import ended
 from protocol.versions import rank
@@ -53,7 +54,8 @@ def measured(scenario: str, seeds: int) -> Row:
     began_s, simulated_s, unknown = perf_counter(), 0.0, 0
     broken: list[int] = []
     why: Counter[str] = Counter()
-    for result in play_seeds(SeedsOptions(scenario, version, golden=""), range(1, seeds + 1)):
+    space = Space(scenario=scenario, kafka_version=version, seeds=seeds)
+    for result in play_runs(CampaignOptions(space, golden=""), range(seeds)):
         simulated_s += result.simulated_s
         if result.code in (BROKEN, BUG):
             broken.append(result.seed)

@@ -51,19 +51,26 @@ def traces(seeds: int) -> Any:
 
 
 def results(seeds: int) -> Any:
-    from emulator.judging.seed_runs import SeedsOptions, play_seeds
+    from emulator.judging.campaigns.campaign_runs import play_runs
 
-    played = sorted(play_seeds(SeedsOptions(SCENARIO, "2.6"), range(1, seeds + 1)), key=lambda result: result.seed)
+    played = sorted(play_runs(_campaign(seeds), range(seeds)), key=lambda row: row.seed)
     return [msgspec.to_builtins(msgspec.structs.replace(result, wall_s=0.0)) for result in played]
+
+
+def _campaign(seeds: int) -> Any:
+    from emulator.judging.campaigns.campaign_runs import CampaignOptions
+    from emulator.judging.campaigns.space import Space
+
+    return CampaignOptions(Space(scenario=SCENARIO, kafka_version="2.6", seeds=seeds))
 
 
 def remains(seeds: int) -> Any:
     """Objects that so many runs leave behind, when the collector has looked."""
-    from emulator.judging.seed_runs import SeedsOptions, Worker
+    from emulator.judging.campaigns.campaign_runs import CampaignWorker
 
-    worker, counts = Worker(SeedsOptions(SCENARIO, "2.6")), []
-    for seed in range(1, seeds + 3):
-        worker.play(seed)
+    worker, counts = CampaignWorker(_campaign(seeds + 2)), []
+    for number in range(seeds + 2):
+        worker.play(number)
         gc.collect()
         counts.append(len(gc.get_objects()))
     return counts[-1] - counts[1]  # one-time allocations have been made by then
@@ -75,8 +82,8 @@ def speeds(seeds: int) -> Any:
     In CPU time, on which other programs have little effect.
     """
     from benchmarks.simulation import quiet_scenario
+    from emulator.judging.campaigns.campaign_runs import play_runs
     from emulator.judging.judged import play_and_judge
-    from emulator.judging.seed_runs import SeedsOptions, play_seeds
     from emulator.runs.resolve import resolve
     from emulator.runs.scenario_sources import find_scenario
     from emulator.runs.simulated import play
@@ -96,7 +103,7 @@ def speeds(seeds: int) -> Any:
         rates.append(world.now_ms / 1000.0 / took_s)
         costs_us.append(took_s / world.inputs * 1e6)
     began_s = _processors_s()
-    assert sum(1 for _ in play_seeds(SeedsOptions(SCENARIO, "2.6"), range(1, seeds + 1))) == seeds
+    assert sum(1 for _ in play_runs(_campaign(seeds), range(seeds))) == seeds
     return [*map(statistics.median, (rates, costs_us, judged)), _processors_s() - began_s]
 
 

@@ -14,7 +14,8 @@ from typing import Any
 
 import msgspec
 
-from emulator.judging.seed_runs import SeedsOptions, play_seeds
+from emulator.judging.campaigns.campaign_runs import CampaignOptions, play_runs
+from emulator.judging.campaigns.space import Space
 from emulator.toplevel_errors import ended
 
 RESULTS = Path(__file__).parent / "results" / "seeds.json"
@@ -35,7 +36,8 @@ BUDGET_SPEED = 2000
 def measured(scenario: str, version: str, seeds: int) -> dict[str, Any]:
     """One scenario at one version."""
     began_s = perf_counter()
-    results = list(play_seeds(SeedsOptions(scenario, version), range(1, seeds + 1)))
+    space = Space(scenario=scenario, kafka_version=version, seeds=seeds)
+    results = list(play_runs(CampaignOptions(space), range(seeds)))
     wall_s = perf_counter() - began_s
     simulated_s = sum(result.simulated_s for result in results)
     recordings: dict[str, int] = {}
@@ -49,7 +51,7 @@ def measured(scenario: str, version: str, seeds: int) -> dict[str, Any]:
         "recordings": dict(sorted(recordings.items())),
         "by_race": sum(1 for result in results if result.races),
         "wrong": sorted(wrong),
-        "different_traces": len({result.shape for result in results}),
+        "different_traces": len({result.trace for result in results}),
         "outcomes": len({result.outcome for result in results}),
         "simulated_s": round(simulated_s, 1),
         "wall_s": round(wall_s, 2),

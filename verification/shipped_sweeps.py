@@ -14,11 +14,9 @@ from typing import Any, Final
 import msgspec
 
 from emulator.judging.advice.availability import writes_of
-from emulator.judging.campaigns.campaign_runs import CampaignOptions, Cells
-from emulator.judging.campaigns.rows import row_of
+from emulator.judging.campaigns.campaign_runs import CampaignOptions, CampaignWorker
 from emulator.judging.campaigns.sweeps import find_sweep
 from emulator.judging.judged import JudgedRun
-from emulator.judging.seed_runs import Worker, replay_command
 from emulator.runs.cores import on_all_cores
 from emulator.runs.simulated import collector_disabled
 from emulator.toplevel_errors import ended
@@ -57,23 +55,17 @@ class CellWorker:
         sweep = find_sweep(name)
         assert sweep is not None, name
         self.space = sweep.space
-        self._cells = Cells(CampaignOptions(self.space))
+        self._worker = CampaignWorker(CampaignOptions(self.space))
 
     def play(self, task: int) -> tuple[int, Cell]:
         """Play a cell. `task`: its number. Returns it with its cell; propagates exceptions."""
-        draw = self.space.draw(task * self.space.seeds)
-        spec, resolved = self._cells.options(draw), self._cells.resolved(draw)
+        number = task * self.space.seeds
         with collector_disabled():
-            result, run = Worker(spec, resolved).played(draw.seed)
-        assert run is not None, result.error
-        row = row_of(
-            result, run, scenario=resolved.scenario.id, kafka_version=resolved.spec.kafka_version, number=draw.number,
-            cell=draw.cell, settings={}, parameters={}, replay=replay_command(spec, draw.seed),
-        )  # fmt: skip
-        assert row.judged, row.unknown_because
+            row, run = self._worker.played(number)
+        assert run is not None and row.judged, row.error or row.unknown_because
         waits = writes_of(run.played.world).waited_ms
         return task, Cell(
-            chosen=draw.chosen,
+            chosen=self.space.draw(number).chosen,
             kafka=row.kafka_version,
             acknowledged=row.acknowledged or 0,
             refused=row.refused or 0,

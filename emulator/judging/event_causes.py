@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from emulator.judging.seed_runs import SeedResult
+from emulator.judging.campaigns.row import Row
 from emulator.judging.timeline_text import listing_of
 from emulator.runs.resolve import Resolved
 from emulator.runs.simulated import collector_disabled, play
@@ -29,9 +29,9 @@ class Cause(msgspec.Struct):
     events: list[str] = []
 
 
-def causes_of(results: Iterable[SeedResult]) -> list[Cause]:
+def causes_of(results: Iterable[Row]) -> list[Cause]:
     """Causes of all results, the rarest first."""
-    groups: dict[str, list[SeedResult]] = {}
+    groups: dict[str, list[Row]] = {}
     for result in results:
         groups.setdefault(cause_of(result), []).append(result)
     found = [
@@ -41,13 +41,13 @@ def causes_of(results: Iterable[SeedResult]) -> list[Cause]:
     return sorted(found, key=lambda one: (len(one.seeds), one.seeds[0]))
 
 
-def cause_of(result: SeedResult) -> str:
+def cause_of(result: Row) -> str:
     """Text of the run's failure or invalidity, or else of its expected violations and races."""
     if result.error:
         return result.error
     if result.broken:
         return "; ".join(result.broken)
-    violated = [name for name, (verdict, _) in result.checks.items() if verdict == "violated"]
+    violated = [one.check for one in result.checks if one.verdict == "violated"]
     words = [", ".join(violated) + " violated" if violated else AS_EXPECTED]
     words += [f"by race {race}" for race in result.races]
     if not result.recording and result.differences:

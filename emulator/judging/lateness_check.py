@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from emulator.judging.judged import play_and_judge
-from emulator.judging.seed_runs import outcome_of
+from emulator.judging.run_outcome import outcome_of
 from emulator.runs.cores import on_all_cores
 from emulator.runs.directory import settings_in_force
 from emulator.runs.resolve import Resolved, resolve

@@ -5,7 +5,8 @@ from typing import Any
 
 from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.scenario_sources import find_scenario, place_in_file
-from emulator.runs.settings_files import read_settings_files
+from emulator.runs.settings_files import SettingsFile, read_settings_files
+from emulator.scenario.scenario_model import Scenario
 from emulator.settings.setting_registry import UnusableSetting
 
 
@@ -18,12 +19,25 @@ def resolve_named(
 ) -> Resolved:
     """Resolve a scenario by catalogue id or file, with the command line's settings.
 
-    `files`: as `--settings` takes them. Raises the errors of `find_scenario` and `resolve`; an error about the file's
-    own settings begins with `FILE:LINE:COLUMN: `.
+    `files`: as `--settings` takes them. Raises the errors of `find_scenario` and `resolve_found`.
     """
     scenario, settings_files = find_scenario(given, parameters), read_settings_files(files)
+    return resolve_found(given, scenario, kafka_version, dict(overrides or {}), settings_files)
+
+
+def resolve_found(
+    given: str,
+    scenario: Scenario,
+    kafka_version: str | None,
+    overrides: dict[str, Any],
+    settings_files: Sequence[SettingsFile],
+) -> Resolved:
+    """Resolve the scenario that was found by the name `given`.
+
+    Raises the errors of `resolve`; one about the file's own settings begins with `FILE:LINE:COLUMN: `.
+    """
     try:
-        return resolve(scenario, kafka_version, dict(overrides or {}), settings_files)
+        return resolve(scenario, kafka_version, overrides, settings_files)
     except UnusableSetting as error:
         lines = str(error).splitlines()
         raise UnusableSetting("\n".join(f"{place_in_file(given, line)}{line}" for line in lines)) from error

@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 
 from emulator.cli.on_spark import LOT_MAX, WAVE_LOTS_MAX, archive_in, on_context, waves
 from emulator.exit_codes import UNKNOWN
-from emulator.judging.seed_runs import SeedResult, SeedsOptions, Worker
+from emulator.judging.campaigns.campaign_runs import CampaignOptions, CampaignWorker
+from emulator.judging.campaigns.row import Row
+from emulator.judging.campaigns.space import Space
 from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -24,28 +26,30 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-REQUESTED = SeedsOptions("az-isolated-follower", "2.6")
+REQUESTED = CampaignOptions(Space(scenario="az-isolated-follower", kafka_version="2.6", seeds=5))
 FROM_THE_ARCHIVE = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from emulator.judging.seed_runs import SeedsOptions, Worker
+from emulator.judging.campaigns.campaign_runs import CampaignOptions, CampaignWorker
+from emulator.judging.campaigns.space import Space
 import emulator
 assert emulator.__file__.startswith(sys.argv[1]), emulator.__file__
-print(Worker(SeedsOptions("az-isolated-follower", "2.6")).play(3).outcome)
+space = Space(scenario="az-isolated-follower", kafka_version="2.6", seeds=5)
+print(CampaignWorker(CampaignOptions(space)).play(3).outcome)
 """
 
 
-def timeless(results: list[SeedResult]) -> list[dict[str, object]]:
+def timeless(results: list[Row]) -> list[dict[str, object]]:
     fields = [{name: getattr(one, name) for name in one.__struct_fields__ if name != "wall_s"} for one in results]
     return sorted(fields, key=lambda one: str(one["seed"]))
 
 
 @pytest.mark.spark
 def test_seeds_that_executors_play_are_as_those_that_are_played_here(spark: SparkSession) -> None:
-    with on_context(spark.sparkContext, Worker, REQUESTED, most=5) as play:
-        there = list(play(range(1, 6)))
-    here = Worker(REQUESTED)
-    assert timeless(there) == timeless([here.play(seed) for seed in range(1, 6)])
+    with on_context(spark.sparkContext, CampaignWorker, REQUESTED, most=5) as play:
+        there = list(play(range(5)))
+    here = CampaignWorker(REQUESTED)
+    assert timeless(there) == timeless([here.play(seed) for seed in range(5)])
 
 
 @pytest.mark.spark
@@ -83,7 +87,7 @@ def test_our_code_travels_with_its_scenarios_and_recordings(tmp_path: Path) -> N
     command = [sys.executable, "-c", FROM_THE_ARCHIVE, str(tmp_path / "unpacked")]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.strip() == Worker(REQUESTED).play(3).outcome
+    assert done.stdout.strip() == CampaignWorker(REQUESTED).play(3).outcome
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from emulator.judging.judged import JudgedRun, play_and_judge
-from emulator.judging.seed_runs import broken_in
+from emulator.judging.run_outcome import broken_in
 from emulator.runs.resolve import resolve
 from emulator.runs.scenario_sources import find_scenario
 from emulator.scenario.expect import judge

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from emulator.judging.judged import JudgedRun, play_and_judge
-from emulator.judging.seed_runs import broken_in
+from emulator.judging.run_outcome import broken_in
 from emulator.machines.node import specs
 from emulator.runs.resolve import resolve
 from emulator.runs.scenario_sources import find_scenario

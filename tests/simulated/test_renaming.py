@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from controller import elections
-from emulator.judging.seed_runs import outcome_of
+from emulator.judging.run_outcome import outcome_of
 from emulator.runs.resolve import resolve
 from emulator.runs.simulated import play
 from emulator.scenario.expect import judge

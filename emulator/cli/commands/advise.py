@@ -28,8 +28,7 @@ from emulator.judging.advice.advice_output import Told
 from emulator.judging.advice.advice_page import page_of
 from emulator.judging.advice.advice_runs import Base, Bug, Choice, FaultPlayer, base_of, text_of
 from emulator.judging.advice.pairs import pairs_of
-from emulator.judging.campaigns.space import UnusableSpace
-from emulator.judging.seed_runs import parse_seeds
+from emulator.judging.campaigns.space import UnusableSpace, parse_seeds
 from emulator.regular_files import write_whole
 from emulator.worlds.cluster_file.compose_files import NoClusterFile
 

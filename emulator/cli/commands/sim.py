@@ -14,22 +14,19 @@ from typing import Any
 
 import msgspec
 
+from emulator.cli.commands.campaign_playing import play_campaign
 from emulator.cli.commands.command_errors import reports_errors
 from emulator.cli.commands.place_arguments import check_places
-from emulator.cli.commands.progress_bar import progress_of, resume_hint
 from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
 from emulator.cli.commands.verdict_text import versions_shown
-from emulator.cli.on_spark import NotOnSpark, players_of, require_spark
+from emulator.cli.on_spark import NotOnSpark, require_spark
 from emulator.exit_codes import BROKEN, BUG, HELD, UNKNOWN
-from emulator.judging.campaigns.campaign_runs import CampaignOptions, about_of, play_runs
-from emulator.judging.campaigns.dataset import Campaign, rows_of, writing
-from emulator.judging.campaigns.rows import seed_result
-from emulator.judging.campaigns.space import Space, checked
+from emulator.judging.campaigns.campaign_runs import CampaignOptions, about_of, check_cells, recordings_for
+from emulator.judging.campaigns.row import Row
+from emulator.judging.campaigns.space import Space, UnusableSpace, checked, parse_seeds
 from emulator.judging.ci_reports import NOBODY, ForMachines
 from emulator.judging.event_causes import causes_of, with_events
-from emulator.judging.seed_runs import SeedResult, SeedsOptions, UnusableSeeds, parse_seeds, play_seeds, replay_command
 from emulator.packaged import GOLDEN
-from emulator.runs.cores import Players, collect
 from emulator.runs.resolve import Resolved
 from emulator.runs.scenario_sources import recordings_of
 from emulator.scenario.missed_waits import whenever
@@ -60,36 +57,29 @@ def sim_command(
     An interrupt leaves no process. Of a campaign (`out`), the rows so far are kept.
     """
     wanted = parse_seeds(seeds)
-    folder = str(golden if golden is not None else GOLDEN)
-    spec = SeedsOptions(
-        scenario, kafka_version, overrides, folder, settings_files=settings_files, parameters=parameters
-    )
-    resolved = spec.resolved()
-    recordings = tuple(spec.recordings(resolved))
+    folder = golden if golden is not None else GOLDEN
+    space = Space(
+        scenario=scenario, first_seed=wanted.start, seeds=len(wanted), kafka_version=kafka_version,
+        overrides=overrides, parameters=parameters, settings_files=settings_files,
+    )  # fmt: skip
+    options = CampaignOptions(checked(space), str(folder), "" if out is None else str(out))
+    resolved = check_cells(options)
+    recordings = tuple(recordings_for(options, space.draw(0), resolved))
     if golden is not None and not golden.is_dir():
-        raise UnusableSeeds(f"--golden {golden}: no such folder")
+        raise UnusableSpace(f"--golden {golden}: no such folder")
     check_places(for_machines.places, out)
     require_spark(master)
     began_s = perf_counter()
-    if out is None:
-        with players_of(master) as players:
-            results = _played(spec, wanted, resolved, players)
-    else:
-        space = Space(
-            scenario=scenario, first_seed=wanted.start, seeds=len(wanted), kafka_version=kafka_version,
-            overrides=overrides, parameters=parameters, settings_files=settings_files,
-        )  # fmt: skip
-        compared = recordings_of(resolved.scenario.id, resolved.spec.kafka_version, Path(folder))
-        with (
-            writing(out, about_of("sim", checked(space), recordings=compared)) as campaign,
-            resume_hint("sim", out),
-            players_of(master) as players,
-        ):
-            _keep(CampaignOptions(space, folder, str(out)), campaign, resolved, players)
-        results = sorted(map(seed_result, rows_of(out)), key=lambda result: result.seed)
-        if campaign.done:  # an earlier command played some of them
-            began_s = perf_counter() - sum(result.wall_s for result in results)
-    summary = summary_of(spec, resolved, recordings, results, perf_counter() - began_s)
+    results: list[Row] = []
+    compared = recordings_of(resolved.scenario.id, resolved.spec.kafka_version, folder)
+    before = play_campaign(
+        options, range(space.runs), lambda: about_of("sim", space, recordings=compared), results.append,
+        title=f"{resolved.scenario.id} on Kafka {versions_shown(resolved)}", out=out, master=master,
+    )  # fmt: skip
+    results.sort(key=lambda row: row.seed)
+    if before:  # an earlier command played some of them
+        began_s = perf_counter() - sum(row.wall_s for row in results)
+    summary = summary_of(resolved, recordings, results, perf_counter() - began_s)
     for_machines.write_seeds(summary, codes_of(resolved, recordings, results))
     if json:
         print(msgspec.json.encode(summary).decode())
@@ -98,41 +88,18 @@ def sim_command(
     return int(summary["exit_code"])
 
 
-def _played(
-    spec: SeedsOptions, seeds: Sequence[int], resolved: Resolved, players: Players | None
-) -> list[SeedResult]:
-    """All results, by seed; with a progress bar on a terminal."""
-    results: list[SeedResult] = []
-    with progress_of(_title(resolved), len(seeds)) as ended:
-        collect(play_seeds(spec, seeds, players), results.append, ended)
-    return sorted(results, key=lambda result: result.seed)
-
-
-def _keep(spec: CampaignOptions, campaign: Campaign, resolved: Resolved, players: Players | None) -> None:
-    """Play the seeds that the campaign does not have."""
-    missing = [number for number in range(spec.space.runs) if number not in campaign.done]
-    with progress_of(_title(resolved), spec.space.runs, len(campaign.done)) as ended:
-        collect(play_runs(spec, missing, players), campaign.add, ended)
-
-
-def _title(resolved: Resolved) -> str:
-    return f"{resolved.scenario.id} on Kafka {versions_shown(resolved)}"
-
-
 # --- the summary ---
 
 
-def summary_of(
-    spec: SeedsOptions, resolved: Resolved, recordings: Sequence[str], results: Sequence[SeedResult], wall_s: float
-) -> dict[str, Any]:
+def summary_of(resolved: Resolved, recordings: Sequence[str], results: Sequence[Row], wall_s: float) -> dict[str, Any]:
     """Summary for `--json`: all facts of the text, with their seeds."""
     done = [result for result in results if not result.error]
     codes = codes_of(resolved, recordings, results)
     simulated_s = sum(result.simulated_s for result in done)
     checks: dict[str, Counter[str]] = defaultdict(Counter)
     for result in done:
-        for name, (verdict, _) in result.checks.items():
-            checks[name][verdict] += 1
+        for one in result.checks:
+            checks[one.check][one.verdict] += 1
     return {
         "scenario": resolved.scenario.id,
         "kafka": resolved.spec.kafka_version,
@@ -145,8 +112,8 @@ def summary_of(
         "broken": _seeds_by(done, lambda result: map(whenever, result.broken)),
         "outcomes": _outcomes(done),
         "causes": _causes(resolved, results),
-        "different_traces": len({result.shape for result in done}),
-        "failures": [_failure(spec, result) for result in results if codes[result.seed] != HELD],
+        "different_traces": len({result.trace for result in done}),
+        "failures": [_failure(result) for result in results if codes[result.seed] != HELD],
         "simulated_s": round(simulated_s, 1),
         "wall_s": round(wall_s, 2),
         "speed": round(simulated_s / wall_s) if wall_s else 0,
@@ -155,13 +122,13 @@ def summary_of(
     }
 
 
-def codes_of(resolved: Resolved, recordings: Sequence[str], results: Sequence[SeedResult]) -> dict[int, int]:
+def codes_of(resolved: Resolved, recordings: Sequence[str], results: Sequence[Row]) -> dict[int, int]:
     """{seed: its exit code}."""
     must_equal = bool(recordings) and not resolved.scenario.id.startswith("random-")
     return {result.seed: _code(result, must_equal) for result in results}
 
 
-def _code(result: SeedResult, must_equal: bool) -> int:
+def _code(result: Row, must_equal: bool) -> int:
     if result.code == HELD and must_equal and not result.recording:
         return BROKEN
     return result.code
@@ -173,7 +140,7 @@ def _worst(codes: Iterable[int]) -> int:
     return BUG if BUG in found else BROKEN if BROKEN in found else UNKNOWN if UNKNOWN in found else HELD
 
 
-def _seeds_by(results: Iterable[SeedResult], keys: Any) -> dict[str, list[int]]:
+def _seeds_by(results: Iterable[Row], keys: Any) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for result in results:
         for key in keys(result):
@@ -181,9 +148,9 @@ def _seeds_by(results: Iterable[SeedResult], keys: Any) -> dict[str, list[int]]:
     return found
 
 
-def _outcomes(results: Sequence[SeedResult]) -> list[dict[str, Any]]:
+def _outcomes(results: Sequence[Row]) -> list[dict[str, Any]]:
     """Groups of seeds with the same outcome, the most frequent first."""
-    groups: dict[str, list[SeedResult]] = {}
+    groups: dict[str, list[Row]] = {}
     for result in results:
         groups.setdefault(result.outcome, []).append(result)
     return [
@@ -197,7 +164,7 @@ def _outcomes(results: Sequence[SeedResult]) -> list[dict[str, Any]]:
     ]
 
 
-def _causes(resolved: Resolved, results: Sequence[SeedResult]) -> list[dict[str, Any]]:
+def _causes(resolved: Resolved, results: Sequence[Row]) -> list[dict[str, Any]]:
     """Causes of the outcomes, the rarest first; empty where all seeds have the same cause."""
     causes = causes_of(results)
     if len(causes) < 2:
@@ -206,11 +173,11 @@ def _causes(resolved: Resolved, results: Sequence[SeedResult]) -> list[dict[str,
     return [msgspec.structs.asdict(one) for one in causes]
 
 
-def _failure(spec: SeedsOptions, result: SeedResult) -> dict[str, Any]:
+def _failure(result: Row) -> dict[str, Any]:
     return {
         "seed": result.seed,
         "why": result.error or "; ".join((*result.broken, *result.differences[:1])),
-        "replay": replay_command(spec, result.seed),
+        "replay": result.replay,
     }
 
 

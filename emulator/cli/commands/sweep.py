@@ -11,23 +11,20 @@ from time import perf_counter
 
 import msgspec
 
+from emulator.cli.commands.campaign_playing import play_campaign
 from emulator.cli.commands.command_errors import reports_errors
 from emulator.cli.commands.place_arguments import check_places
-from emulator.cli.commands.progress_bar import progress_of, resume_hint
 from emulator.cli.commands.sweep_tables import as_csv, as_json, summary_of, table_of
 from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN, UNUSABLE_SCENARIO
-from emulator.cli.on_spark import NotOnSpark, players_of, require_spark
+from emulator.cli.on_spark import NotOnSpark, require_spark
 from emulator.exit_codes import BUG, HELD, UNKNOWN
-from emulator.judging.campaigns.campaign_runs import CampaignOptions, about_of, check_cells, play_runs
+from emulator.judging.campaigns.campaign_runs import CampaignOptions, about_of, check_cells
 from emulator.judging.campaigns.cells import Cell, add_to
-from emulator.judging.campaigns.dataset import rows_of, writing
 from emulator.judging.campaigns.report import page
 from emulator.judging.campaigns.row import Row
-from emulator.judging.campaigns.space import Space, UnusableSpace, all_of, some_of
+from emulator.judging.campaigns.space import Space, UnusableSpace, all_of, parse_seeds, some_of
 from emulator.judging.campaigns.sweeps import Sweep, find_sweep, measure_named, shipped, sweep_of
-from emulator.judging.seed_runs import parse_seeds
 from emulator.regular_files import write_whole
-from emulator.runs.cores import collect
 from emulator.runs.scenario_sources import catalogue
 from emulator.screen import Screen, for_lines
 
@@ -72,7 +69,7 @@ def sweep_command(options: SweepOptions) -> int:
 
     An interrupt leaves no process. Of a campaign (`out`), the rows so far are kept.
     """
-    began_s, before = perf_counter(), 0
+    began_s = perf_counter()
     sweep = _sweep(options)
     space = sweep.space
     if options.runs is not None and options.runs < 1:
@@ -86,23 +83,11 @@ def sweep_command(options: SweepOptions) -> int:
         raise sweep.placed(error) from error
     only = min(options.runs or 0, space.runs)
     numbers: Sequence[int] = some_of(space, only) if only else all_of(space)
-    title = f"{scenario.id}: {space.cells} cells"
-    with players_of(options.master) as players:
-        summary = Summary()
-        if options.out is None:
-            with progress_of(title, len(numbers)) as ended:
-                collect(play_runs(campaign, numbers, players), summary.add, ended)
-        else:
-            with (
-                writing(options.out, about_of("sweep", space, only)) as written,
-                resume_hint("sweep", options.out),
-            ):
-                before = len(written.done)
-                missing = [number for number in numbers if number not in written.done]
-                with progress_of(title, len(missing) + before, before) as ended:
-                    collect(play_runs(campaign, missing, players), written.add, ended)
-            for row in rows_of(options.out):
-                summary.add(row)
+    summary = Summary()
+    before = play_campaign(
+        campaign, numbers, lambda: about_of("sweep", space, only), summary.add,
+        title=f"{scenario.id}: {space.cells} cells", out=options.out, master=options.master,
+    )  # fmt: skip
     wall_s = perf_counter() - began_s
     cells = [summary.cells[number] for number in sorted(summary.cells)]
     code = BUG if summary.bugs else UNKNOWN if any(not cell.judged for cell in cells) else HELD

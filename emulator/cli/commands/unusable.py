@@ -9,7 +9,6 @@ from emulator.cli.commands.place_arguments import UnusablePlace
 from emulator.cli.on_spark import SparkMissing
 from emulator.judging.campaigns.dataset import UnusableCampaign
 from emulator.judging.campaigns.space import UnusableSpace
-from emulator.judging.seed_runs import UnusableSeeds
 from emulator.runs.deployment_options import UnusableOption
 from emulator.runs.directory import ForeignDirectory, NotEmpty
 from emulator.runs.scenario_sources import NoScenario
@@ -33,7 +32,6 @@ UNUSABLE_SCENARIO: Final = (
 """Exceptions of reading and resolving a scenario."""
 UNUSABLE_CAMPAIGN: Final = (
     *UNUSABLE_SCENARIO,
-    UnusableSeeds,
     UnusableSpace,
     UnusableCampaign,
     NotEmpty,

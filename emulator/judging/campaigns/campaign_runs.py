@@ -5,8 +5,8 @@ A worker resolves a cell once for all its seeds, and reads the scenario's file o
 
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import suppress
-from hashlib import blake2b
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import msgspec
@@ -14,15 +14,22 @@ import msgspec
 from emulator.exit_codes import UNUSABLE
 from emulator.judging.campaigns.dataset import About
 from emulator.judging.campaigns.row import Row
-from emulator.judging.campaigns.rows import row_of
+from emulator.judging.campaigns.rows import not_played, row_of
 from emulator.judging.campaigns.space import Draw, Space
-from emulator.judging.seed_runs import SeedsOptions, Worker, replay_command
+from emulator.judging.judged import JudgedRun, NotJudged, judge_seed
+from emulator.judging.run_outcome import digest_of, outcome_of
 from emulator.packaged import GOLDEN, installed_version
 from emulator.runs.cores import Processes, on_all_cores
-from emulator.runs.resolve import Resolved, resolve
-from emulator.runs.scenario_sources import find_scenario
+from emulator.runs.directory import write_observations, write_verdict
+from emulator.runs.resolve import Resolved
+from emulator.runs.resolve_named import resolve_found
+from emulator.runs.scenario_sources import find_scenario, place_of_step, recordings_of
 from emulator.runs.settings_files import read_settings_files
 from emulator.runs.simulated import collector_disabled
+from emulator.scenario.observations.comparable import Comparable, comparable
+from emulator.scenario.observations.observation_model import Observations
+from emulator.scenario.observations.races import Recorded
+from emulator.scenario.observations.recording_files import load
 from emulator.scenario.scenario_model import Scenario
 from emulator.scenario.write import written
 from emulator.settings.setting import Value
@@ -31,6 +38,8 @@ from protocol.versions import ladder_name
 
 CELLS_CHECKED_MAX = 100
 """Maximum of cells that are checked one by one before the first run."""
+DIFFERENCES_MAX = 5
+"""Maximum of differences from the nearest recording in a row."""
 SCENARIOS_KEPT = 8
 """Maximum of scenarios that a worker keeps, by their parameters."""
 
@@ -38,8 +47,8 @@ SCENARIOS_KEPT = 8
 class CampaignOptions(msgspec.Struct, frozen=True):
     """Options of a worker.
 
-    `golden`: directory of recordings, for cells with the scenario's own settings. `keep`: directory for
-    SEED/observations.json and verdict.json, "" keeps nothing.
+    `golden`: directory of recordings, for cells without settings of their own; "" compares nothing. `keep`: directory
+    for SEED/observations.json and verdict.json, "" keeps nothing.
     """
 
     space: Space
@@ -55,15 +64,6 @@ class Cells:
         self._files = read_settings_files(options.space.settings_files)
         self._scenarios: dict[tuple[str, ...], Scenario] = {}
 
-    def options(self, draw: Draw) -> SeedsOptions:
-        """Options for the cell, as a command line would give them."""
-        space = self._options.space
-        changed = draw.overrides != space.overrides or draw.parameters != space.parameters
-        return SeedsOptions(
-            space.scenario, draw.kafka_version, draw.overrides, "" if changed else self._options.golden,
-            self._options.keep, space.settings_files, draw.parameters,
-        )  # fmt: skip
-
     def named(self, draw: Draw) -> tuple[str, str]:
         """(id of the scenario, version), also of a cell that cannot be played.
 
@@ -77,7 +77,8 @@ class Cells:
 
     def resolved(self, draw: Draw) -> Resolved:
         """The resolved cell. Raises ValueError, as reading and resolving a scenario do."""
-        return resolve(self._scenario(draw.parameters), draw.kafka_version, settings_of(draw), self._files)
+        scenario, given = self._scenario(draw.parameters), self._options.space.scenario
+        return resolve_found(given, scenario, draw.kafka_version, settings_of(draw), self._files)
 
     def _scenario(self, parameters: tuple[str, ...]) -> Scenario:
         scenario = self._scenarios.get(parameters)
@@ -107,43 +108,81 @@ class CampaignWorker:
     """Plays runs of a space by their numbers. One per process."""
 
     def __init__(self, options: CampaignOptions) -> None:
+        self._options = options
         self._space = options.space
         self._cells = Cells(options)
         self._cell = -1
-        self._worker: Worker | None = None
         self._resolved: Resolved | None = None
+        self._recorded: Recorded | None = None
 
-    def play(self, seed: int) -> Row:
-        """The row of a run. `seed`: the run's number."""
-        draw = self._space.draw(seed)
+    def play(self, number: int) -> Row:
+        """The row of a run."""
+        # A judged run leaves no objects: the collector runs afterwards, when little is left.
+        with collector_disabled():
+            return self.played(number)[0]
+
+    def played(self, number: int) -> tuple[Row, JudgedRun | None]:
+        """The row of a run, and the run itself if it was played to its end."""
+        began_s = perf_counter()
+        draw = self._space.draw(number)
         about: dict[str, Any] = {
             "number": draw.number,
             "cell": draw.cell,
+            "seed": draw.seed,
             "settings": _named(draw.overrides),
             "parameters": _named(draw.parameters),
-            "replay": replay_command(self._cells.options(draw), draw.seed),
+            "replay": self._space.replay(draw),
         }
         try:
-            self._enter(draw)
+            resolved = self._enter(draw)
         except ValueError as error:  # contradictory settings
-            error_text = " ".join(str(error).split())
             scenario, version = self._cells.named(draw)
-            return Row(
-                scenario=scenario, kafka_version=version, seed=draw.seed, faults=(), valid="unknown", code=UNUSABLE,
-                error=error_text, **about,
-            )  # fmt: skip
-        assert self._worker is not None and self._resolved is not None
-        with collector_disabled():
-            result, run = self._worker.played(draw.seed)
-            scenario, version = self._resolved.scenario.id, self._resolved.spec.kafka_version
-            return row_of(result, run, scenario=scenario, kafka_version=version, **about)
+            failed = NotJudged(UNUSABLE, " ".join(str(error).split()))
+            return not_played(failed, scenario=scenario, kafka_version=version, **about), None
+        about |= {"scenario": resolved.scenario.id, "kafka_version": resolved.spec.kafka_version}
+        run = judge_seed(resolved, draw.seed)
+        if isinstance(run, NotJudged):
+            place = place_of_step(self._space.scenario, run.step) if run.step else ""
+            return not_played(run, place, **about), None
+        if self._options.keep:
+            folder = Path(self._options.keep) / str(draw.seed)
+            folder.mkdir(parents=True, exist_ok=True)
+            write_observations(folder, run.observations)
+            write_verdict(folder, run.verdict)
+        about |= self._compared(comparable(run.observations))
+        return row_of(run, wall_s=perf_counter() - began_s, **about), run
 
-    def _enter(self, draw: Draw) -> None:
+    def _enter(self, draw: Draw) -> Resolved:
         """Enter the draw's cell. Raises the errors of `Cells.resolved`."""
-        if draw.cell != self._cell or self._worker is None or self._resolved is None:
+        if draw.cell != self._cell or self._resolved is None:
             self._resolved = self._cells.resolved(draw)
-            self._worker = Worker(self._cells.options(draw), self._resolved)
+            recordings = recordings_for(self._options, draw, self._resolved)
+            self._recorded = Recorded(recordings, self._resolved.scenario.races) if recordings else None
             self._cell = draw.cell
+        return self._resolved
+
+    def _compared(self, outcome: Comparable) -> dict[str, Any]:
+        """The outcome and its comparison with recordings, as fields of a row."""
+        found: dict[str, Any] = {"outcome": outcome_of(outcome)}
+        if self._recorded is None:
+            return found
+        match = self._recorded.nearest(outcome)
+        if match.equal:
+            return found | {"recording": match.recording, "races": tuple(race.name for race in match.races)}
+        described = [f"{match.recording}: {difference}" for difference in match.differences[:DIFFERENCES_MAX]]
+        return found | {"differences": tuple(described)}
+
+
+def recordings_for(options: CampaignOptions, draw: Draw, resolved: Resolved) -> dict[str, Observations]:
+    """{ID@VERSION/N.json: recording of real Kafka} for a draw's cell.
+
+    None for a cell with settings or parameters of its own. Raises Malformed.
+    """
+    space = options.space
+    if not options.golden or draw.overrides != space.overrides or draw.parameters != space.parameters:
+        return {}
+    files = recordings_of(resolved.scenario.id, resolved.spec.kafka_version, Path(options.golden))
+    return {f"{path.parent.name}/{path.name}": load(path) for path in files}
 
 
 Rows = Generator[Row, None, None]
@@ -175,16 +214,12 @@ def about_of(command: str, space: Space, only: int = 0, recordings: Iterable[Pat
     return About(
         command=command,
         space=space,
-        scenario_digest=_digest(written(scenario).encode()),
+        scenario_digest=digest_of(written(scenario).encode()),
         faultline=installed_version(),
         only=only,
-        settings_digest=_digest(msgspec.json.encode(settings)) if settings else "",
-        recordings_digest=_digest(msgspec.json.encode(compared)),
+        settings_digest=digest_of(msgspec.json.encode(settings)) if settings else "",
+        recordings_digest=digest_of(msgspec.json.encode(compared)),
     )
-
-
-def _digest(data: bytes) -> str:
-    return blake2b(data, digest_size=8).hexdigest()
 
 
 def _named(words: Sequence[str]) -> dict[str, str]:

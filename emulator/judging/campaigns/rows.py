@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from emulator.judging.campaigns.row import COUNTS, CheckRow, Row
-from emulator.judging.judged import JudgedRun
-from emulator.judging.seed_runs import SeedResult
+from emulator.judging.judged import JudgedRun, NotJudged
+from emulator.judging.run_outcome import broken_in, digest_of
 from emulator.runs.verdict_file import Verdict
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.events import FaultAsked, IsrChangeAsked, IsrChangeEnded, MachineFault
@@ -18,16 +18,12 @@ MENDING = ("start", "resume", "start-refused", "died")
 GRANTED = "done"
 
 
-def row_of(result: SeedResult, run: JudgedRun | None, **about: Any) -> Row:
-    """The row of a run.
-
-    `about`: its options, the fields of `Row` up to `parameters`, and `replay`.
-    """
-    row = {"seed": result.seed, "code": result.code, "error": result.error, "broken": result.broken, **about}
-    if run is None:
-        return Row(faults=(), valid="unknown", **row)
+def row_of(run: JudgedRun, **about: Any) -> Row:
+    """The row of a run. `about`: its options, the outcome's comparison, and `wall_s`."""
     world, verdict = run.played.world, run.verdict
     return Row(
+        code=verdict.exit_code,
+        broken=broken_in(verdict),
         faults=tuple(dict.fromkeys(_faults(world)))[:FAULTS_MAX],
         valid=valid_word(verdict),
         unknown_because=tuple(verdict.unknown_because),
@@ -39,35 +35,16 @@ def row_of(result: SeedResult, run: JudgedRun | None, **about: Any) -> Row:
         **_writes(run),
         **_isr_changes(world),
         **_measures(verdict),
-        recording=result.recording,
-        races=result.races,
-        differences=result.differences,
-        outcome=result.outcome,
-        trace=result.shape,
-        simulated_s=result.simulated_s,
-        wall_s=result.wall_s,
-        inputs=result.inputs,
-        **row,
+        trace=digest_of(world.trace.shape()),
+        simulated_s=world.now_ms / 1000.0,
+        inputs=world.inputs,
+        **about,
     )
 
 
-def seed_result(row: Row) -> SeedResult:
-    """The result from which a row was made; a resumed campaign has some seeds as rows already."""
-    return SeedResult(
-        seed=row.seed,
-        code=row.code,
-        error=row.error,
-        recording=row.recording,
-        races=row.races,
-        differences=row.differences,
-        outcome=row.outcome,
-        shape=row.trace,
-        checks={one.check: (one.verdict, one.count) for one in row.checks},
-        broken=row.broken,
-        simulated_s=row.simulated_s,
-        wall_s=row.wall_s,
-        inputs=row.inputs,
-    )
+def not_played(failed: NotJudged, place: str = "", **about: Any) -> Row:
+    """The row of a run without a verdict. `place`: of the failed step in the scenario's file."""
+    return Row(faults=(), valid="unknown", code=failed.code, error=f"{place}{failed.why}", **about)
 
 
 def valid_word(verdict: Verdict) -> str:

@@ -5,6 +5,8 @@ choice of one value per axis is a *cell*, and each cell is played with every see
 side by side, the first axis slowest. So one number identifies a run, and no list of runs is stored.
 """
 
+import re
+import shlex
 from collections.abc import Iterator, Sequence
 from math import prod
 from random import Random
@@ -12,9 +14,10 @@ from typing import Literal
 
 import msgspec
 
+from emulator.runs.deployment_options import SEED_MAX
+
 RUNS_MAX = 10_000_000
-SEED_MAX = 2**63 - 1
-"""A column of integers has 64 bits."""
+SEEDS_MAX = 1_000_000
 AXES_MAX = 12
 VALUES_MAX = 1_000
 """Maximum of values of one axis."""
@@ -23,7 +26,7 @@ Kind = Literal["version", "setting", "parameter"]
 
 
 class UnusableSpace(ValueError):
-    """An invalid axis; one line."""
+    """An invalid axis or range of seeds; one line."""
 
 
 class Axis(msgspec.Struct, frozen=True):
@@ -104,6 +107,31 @@ class Space(msgspec.Struct, frozen=True, kw_only=True):
             parameters=(*self.parameters, *words["parameter"]),
             chosen=chosen,
         )
+
+    def replay(self, draw: Draw) -> str:
+        """Command line that replays one run completely."""
+        words = ["faultline", "run", self.scenario, "--world", "sim", "--seed", str(draw.seed)]
+        given = (
+            ("--kafka-version", () if draw.kafka_version is None else (draw.kafka_version,)),
+            ("--set", draw.overrides), ("--param", draw.parameters), ("--settings", self.settings_files),
+        )  # fmt: skip
+        return shlex.join([*words, *(word for option, values in given for value in values for word in (option, value))])
+
+
+def parse_seeds(given: str) -> range:
+    """A range from `1..200`, both included, or `7`. Raises UnusableSpace."""
+    match = re.fullmatch(r"\s*(\d+)\s*(?:\.\.\s*(\d+)\s*)?", given)
+    if match is None:
+        raise UnusableSpace(f"--seeds {given}: expected A..B, such as 1..200")
+    words = match[1], match[2] or match[1]
+    if any(len(word) > len(str(SEED_MAX)) or int(word) > SEED_MAX for word in words):
+        raise UnusableSpace(f"--seeds {given}: from 0 to {SEED_MAX}")
+    first, last = map(int, words)
+    if last < first:
+        raise UnusableSpace(f"--seeds {given}: the last is before the first")
+    if last - first >= SEEDS_MAX:
+        raise UnusableSpace(f"--seeds {given}: more than {SEEDS_MAX} seeds")
+    return range(first, last + 1)
 
 
 def _words(axes: Sequence[Axis], kind: str, chosen: dict[str, str]) -> tuple[str, ...]:

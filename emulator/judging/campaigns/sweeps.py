@@ -23,8 +23,7 @@ from ruamel.yaml.nodes import Node
 
 from emulator.judging.campaigns.cell_text import title_of
 from emulator.judging.campaigns.cells import CHANGES, COUNTED, TIMED
-from emulator.judging.campaigns.space import Axis, Kind, Space, UnusableSpace, checked
-from emulator.judging.seed_runs import parse_seeds
+from emulator.judging.campaigns.space import Axis, Kind, Space, UnusableSpace, checked, parse_seeds
 from emulator.packaged import SCENARIOS
 from emulator.regular_files import read_regular
 from emulator.scenario.document import Problem, Reader, ScenarioErrors
@@ -164,7 +163,7 @@ def shipped() -> dict[str, Path]:
 def find_sweep(given: str, seeds: range | None = None) -> Sweep | None:
     """A sweep by its name, or by its file; None: neither is a sweep.
 
-    `seeds`: instead of its own. Raises ScenarioErrors, UnusableSpace, UnusableSeeds, OSError.
+    `seeds`: instead of its own. Raises ScenarioErrors, UnusableSpace, OSError.
     """
     path = shipped().get(given, Path(given))
     if path.suffix != ".yaml" or not path.is_file():

@@ -2,17 +2,22 @@
 Each cause has its shortest run and its deciding event.
 """
 
+from typing import Any
+
+from emulator.judging.campaigns.row import CheckRow, Row
 from emulator.judging.event_causes import cause_of, causes_of
-from emulator.judging.seed_runs import SeedResult
 from emulator.judging.timeline_text import LINES_MAX, listing_of
 from protocol.events import ControllerChanged, Event, LogTruncated, MachineFault, OperationEnded, RoleChanged
 from protocol.kinds import CutReason
 
-LOST = {"lost-acknowledged": ("violated", 2), "duplicate": ("held", 0)}
+LOST = (CheckRow("lost-acknowledged", "violated", False, 2, 9), CheckRow("duplicate", "held", False, 0, 9))
 
 
-def result(seed: int, **given: object) -> SeedResult:
-    return SeedResult(seed=seed, code=0, **given)  # type: ignore[arg-type]
+def result(seed: int, **given: Any) -> Row:
+    return Row(
+        scenario="s", kafka_version="2.8", number=seed, cell=0, seed=seed, settings={}, parameters={}, faults=(),
+        valid="true", code=0, **given,
+    )  # fmt: skip
 
 
 def test_what_a_run_died_of_comes_before_what_it_broke() -> None:

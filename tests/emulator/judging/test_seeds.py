@@ -10,9 +10,12 @@ import msgspec
 import psutil
 import pytest
 
-from emulator.judging.seed_runs import SeedResult, SeedsOptions, Worker, play_seeds
+from emulator.judging.campaigns.campaign_runs import CampaignOptions, CampaignWorker, play_runs
+from emulator.judging.campaigns.row import Row
+from emulator.judging.campaigns.space import Space
 from emulator.runs.cores import ProcessLost
-from emulator.runs.resolve import Resolved
+from emulator.runs.resolve import Resolved, resolve
+from emulator.runs.scenario_sources import find_scenario
 from emulator.runs.simulated import play
 from emulator.scenario.observations.recording_files import load
 from tests.patience import PATIENCE_S
@@ -32,9 +35,14 @@ SEEDS = 10
 DIFFERENT_SHARE = 0.95
 
 
-def results_of(scenario: str, version: str, seeds: range) -> list[SeedResult]:
-    worker = Worker(SeedsOptions(scenario, version))
-    return [worker.play(seed) for seed in seeds]
+def campaign(scenario: str, version: str, seeds: range) -> CampaignOptions:
+    space = Space(scenario=scenario, kafka_version=version, first_seed=seeds.start, seeds=len(seeds))
+    return CampaignOptions(space)
+
+
+def results_of(scenario: str, version: str, seeds: range) -> list[Row]:
+    worker = CampaignWorker(campaign(scenario, version, seeds))
+    return [worker.play(number) for number in range(len(seeds))]
 
 
 @pytest.mark.parametrize("scenario", FIVE)
@@ -47,7 +55,7 @@ def test_every_seed_equals_real_kafka_and_traces_differ(scenario: str, version: 
     assert [(result.seed, result.error) for result in results if result.error] == []
     assert [(result.seed, result.differences[:1]) for result in results if not result.recording] == []
     assert [(result.seed, result.broken) for result in results if result.code] == []
-    assert len({result.shape for result in results}) >= DIFFERENT_SHARE * SEEDS
+    assert len({result.trace for result in results}) >= DIFFERENT_SHARE * SEEDS
 
 
 def test_seeds_that_equal_the_same_recording_have_the_same_outcome() -> None:
@@ -60,8 +68,7 @@ def test_seeds_that_equal_the_same_recording_have_the_same_outcome() -> None:
 
 def test_the_shape_of_a_trace_leaves_times_and_the_seed_out() -> None:
     """The same play, told with other times, digests and session ids, has the same shape."""
-    worker = Worker(SeedsOptions("az-isolated-follower", "2.8"))
-    trace = play(worker._resolved, 1).world.trace
+    trace = play(resolve(find_scenario("az-isolated-follower"), "2.8"), 1).world.trace
     shape = trace.shape()
     trace.entries = [
         (node, incarnation, seq, cause, at_ms * 2, _other(event))
@@ -78,19 +85,19 @@ def _other(event: Any) -> Any:
 
 
 def test_all_cores_give_what_one_gives() -> None:
-    requested = SeedsOptions("az-isolated-follower", "2.6")
-    alone = list(play_seeds(requested, range(1, 7), processes=1))
-    together = sorted(play_seeds(requested, range(1, 7), processes=2), key=lambda result: result.seed)
+    requested = campaign("az-isolated-follower", "2.6", range(1, 7))
+    alone = list(play_runs(requested, range(6), processes=1))
+    together = sorted(play_runs(requested, range(6), processes=2), key=lambda row: row.seed)
     assert [_timeless(result) for result in together] == [_timeless(result) for result in alone]
 
 
-def _timeless(result: SeedResult) -> SeedResult:
+def _timeless(result: Row) -> Row:
     return msgspec.structs.replace(result, wall_s=0.0)
 
 
 def test_closing_ends_all_processes() -> None:
     """As an interrupt does, in the middle of it."""
-    playing = play_seeds(SeedsOptions("az-isolated-follower", "2.6"), range(1, 1001), processes=2)
+    playing = play_runs(campaign("az-isolated-follower", "2.6", range(1, 1001)), range(1000), processes=2)
     next(playing)
     assert len(multiprocessing.active_children()) == 2
     playing.close()
@@ -109,8 +116,8 @@ def test_only_a_process_of_one_thread_is_forked() -> None:
 
 
 def test_every_seed_leaves_observations_and_verdict(tmp_path: Path) -> None:
-    worker = Worker(SeedsOptions("az-isolated-follower", "2.6", out=str(tmp_path)))
-    worker.play(3)
+    space = Space(scenario="az-isolated-follower", kafka_version="2.6", first_seed=3)
+    CampaignWorker(CampaignOptions(space, keep=str(tmp_path))).play(0)
     assert sorted(path.name for path in (tmp_path / "3").iterdir()) == ["observations.json", "verdict.json"]
     assert load(tmp_path / "3" / "observations.json").scenario == "az-isolated-follower"
 
@@ -119,14 +126,14 @@ def test_a_seed_that_fails_is_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(resolved: Resolved, seed: int, **_: Any) -> None:
         raise AssertionError("a bug of ours")
 
-    monkeypatch.setattr("emulator.judging.seed_runs.play_and_judge", broken)
+    monkeypatch.setattr("emulator.judging.judged.play_and_judge", broken)
     [result] = results_of("az-isolated-follower", "2.6", range(8, 9))
     assert (result.seed, result.code, result.error) == (8, 70, "AssertionError: a bug of ours")
 
 
 def test_a_killed_process_is_reported_and_not_waited_for() -> None:
     """By the kernel, say, when memory runs out."""
-    results = play_seeds(SeedsOptions("az-isolated-leader", "2.6"), range(1, 501), processes=2)
+    results = play_runs(campaign("az-isolated-leader", "2.6", range(1, 501)), range(500), processes=2)
     next(results)
     others = multiprocessing.active_children()
     others[0].kill()
@@ -138,8 +145,10 @@ def test_a_killed_process_is_reported_and_not_waited_for() -> None:
 def test_processes_do_not_outlive_who_was_killed() -> None:
     code = """
 import multiprocessing, os
-from emulator.judging.seed_runs import SeedsOptions, play_seeds
-results = play_seeds(SeedsOptions("az-isolated-leader", "2.6"), range(1, 501), processes=2)
+from emulator.judging.campaigns.campaign_runs import CampaignOptions, play_runs
+from emulator.judging.campaigns.space import Space
+space = Space(scenario="az-isolated-leader", kafka_version="2.6", seeds=500)
+results = play_runs(CampaignOptions(space), range(500), processes=2)
 next(results)
 print(*(child.pid for child in multiprocessing.active_children()), flush=True)
 os.kill(os.getpid(), 9)

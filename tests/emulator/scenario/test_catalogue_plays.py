@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from emulator.judging.judged import play_and_judge
-from emulator.judging.seed_runs import broken_in
+from emulator.judging.run_outcome import broken_in
 from emulator.runs.resolve import resolve
 from emulator.scenario.load import load_scenario
 from emulator.scenario.player.steps import StepFailed

@@ -14,7 +14,7 @@ import pytest
 
 from emulator.cli.commands.run_simulated import run_simulated
 from emulator.cli.commands.sim import sim_command
-from emulator.judging.seed_runs import SeedsOptions, UnusableSeeds, parse_seeds, replay_command
+from emulator.judging.campaigns.space import Space, UnusableSpace, parse_seeds
 from emulator.packaged import GOLDEN
 from emulator.runs.resolve import resolve
 from emulator.runs.scenario_sources import find_scenario
@@ -113,8 +113,8 @@ def test_a_wait_in_vain_is_one_line_for_all_seeds(tmp_path: Path, capsys: pytest
 
 
 def test_the_replay_command_names_the_version() -> None:
-    requested = SeedsOptions("az-isolated-leader", "2.8")
-    assert replay_command(requested, 3) == "faultline run az-isolated-leader --world sim --seed 3 --kafka-version 2.8"
+    space = Space(scenario="az-isolated-leader", kafka_version="2.8", first_seed=3)
+    assert space.replay(space.draw(0)) == "faultline run az-isolated-leader --world sim --seed 3 --kafka-version 2.8"
 
 
 def test_a_run_that_differs_from_every_recording_ends_with_1(
@@ -155,7 +155,7 @@ def test_ranges_of_seeds(given: str, seeds: list[int]) -> None:
 
 @pytest.mark.parametrize("given", ["", "..", "1..", "-1..2", "1...3", "1,2"])
 def test_what_is_no_range_of_seeds(given: str) -> None:
-    with pytest.raises(UnusableSeeds):
+    with pytest.raises(UnusableSpace):
         parse_seeds(given)
 
 
@@ -228,5 +228,5 @@ def test_out_leaves_a_campaign_that_goes_on_where_it_was_cut_short(
 
 
 def test_a_parameter_is_in_the_replay_command() -> None:
-    requested = SeedsOptions("it", parameters=("create-topic.assignment=[1, 0]",))
-    assert replay_command(requested, 3).endswith("--seed 3 --param 'create-topic.assignment=[1, 0]'")
+    space = Space(scenario="it", parameters=("create-topic.assignment=[1, 0]",), first_seed=3)
+    assert space.replay(space.draw(0)).endswith("--seed 3 --param 'create-topic.assignment=[1, 0]'")

@@ -164,7 +164,7 @@ def test_an_interrupt_keeps_what_was_played_and_says_how_to_go_on(
     out = str(tmp_path / "c")
     words = ("az-isolated-follower", "--set", "min.insync.replicas=1,2", "--seeds", "1..2", "--out", out)
     with monkeypatch.context() as patch:
-        patch.setattr("emulator.cli.commands.sweep.play_runs", interrupted)
+        patch.setattr("emulator.cli.commands.campaign_playing.play_runs", interrupted)
         with pytest.raises(KeyboardInterrupt):
             sweep(*words)
     assert capsys.readouterr().err.endswith(f"interrupted; the same command resumes from {tmp_path}/c\n")

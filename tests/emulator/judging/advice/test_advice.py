@@ -13,7 +13,8 @@ from emulator.judging.advice.advice import Advice, advise, asked_of
 from emulator.judging.advice.advice_runs import AdviceWorker, Choice, FaultPlayer, base_of, text_of
 from emulator.judging.advice.outcomes import Outcome
 from emulator.judging.advice.remedies import changed, changes, ends, parts_for
-from emulator.judging.seed_runs import SeedsOptions, Worker
+from emulator.judging.campaigns.campaign_runs import CampaignOptions, CampaignWorker
+from emulator.judging.campaigns.space import Space
 from emulator.scenario.load import load_scenario
 from emulator.settings.setting_registry import UnusableSetting
 from verification.mutants.mutant import applied
@@ -170,9 +171,10 @@ def test_the_scenario_of_a_fault_replays_to_the_same_broken_promise(tmp_path: Pa
     advice = advised("2.8", SAFE, "every-broker-loses-power-load")
     path = tmp_path / "every-broker-loses-power-load.yaml"
     path.write_text(text_of(advice.asked, 0, 0), encoding="utf-8")
-    result = Worker(SeedsOptions(str(path), "2.8", SAFE, golden="")).play(2)
-    assert result.error == ""
-    assert result.checks["lost-acknowledged"][0] == "violated"
+    space = Space(scenario=str(path), kafka_version="2.8", overrides=SAFE, first_seed=2)
+    row = CampaignWorker(CampaignOptions(space, golden="")).play(0)
+    assert row.error == ""
+    assert {one.check: one.verdict for one in row.checks}["lost-acknowledged"] == "violated"
 
 
 def test_every_fault_is_a_scenario() -> None:
