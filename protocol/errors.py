@@ -69,6 +69,7 @@ class ErrorCode(IntEnum):
     GROUP_ID_NOT_FOUND = 69
     FETCH_SESSION_ID_NOT_FOUND = 70
     INVALID_FETCH_SESSION_EPOCH = 71
+    LISTENER_NOT_FOUND = 72
     TOPIC_DELETION_DISABLED = 73
     FENCED_LEADER_EPOCH = 74
     UNKNOWN_LEADER_EPOCH = 75
@@ -164,6 +165,7 @@ TRAITS: dict[ErrorCode, ErrorTraits] = {
     E.GROUP_ID_NOT_FOUND: _T(False, True, False, "there is no such group"),
     E.FETCH_SESSION_ID_NOT_FOUND: _T(True, True, False, "no such fetch session"),
     E.INVALID_FETCH_SESSION_EPOCH: _T(True, True, False, "the fetch session is elsewhere"),
+    E.LISTENER_NOT_FOUND: _T(True, True, True, "the leader has no listener of the request's name"),
     E.TOPIC_DELETION_DISABLED: _T(False, True, False, "delete.topic.enable is off"),
     E.FENCED_LEADER_EPOCH: _T(True, True, True, "the request's leader epoch is older than the broker's"),
     E.UNKNOWN_LEADER_EPOCH: _T(True, True, False, "the request's leader epoch is newer than the broker's"),

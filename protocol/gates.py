@@ -629,6 +629,10 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
 
     Before, an empty one (semantics 11.12).
     """
+    metadata_takes_itself_for_leader: Annotated[
+        bool, Gate(since="2.0.0", until="2.6", source="MetadataCache.getPartitionMetadata; KAFKA-10312")
+    ]
+    """Metadata 6 and later name a missing listener where a leader is not alive."""
     metadata_has_leader_epoch: Annotated[bool, Gate(since="2.1", source="MetadataCache.getPartitionMetadata")]
     """Metadata responses carry leader epochs (Metadata v7, KIP-320)."""
     metadata_has_epoch_without_leader: Annotated[bool, Gate(since="2.5", source="semantics 11.12")]

@@ -120,6 +120,12 @@ class MetadataCache:
         """Metadata response; an unknown topic requested by name gets one entry with error 3."""
         gates = self._context.gates
         partitions: list[PartitionMetadata] = []
+        lives = self._context.broker in self.live
+        unreachable = (
+            ErrorCode.LISTENER_NOT_FOUND
+            if gates.metadata_takes_itself_for_leader and lives
+            else ErrorCode.LEADER_NOT_AVAILABLE
+        )
         for (topic, partition), state in sorted(self.partitions.items()):
             if request.topics and topic not in request.topics:
                 continue
@@ -130,7 +136,7 @@ class MetadataCache:
                 PartitionMetadata(
                     topic,
                     partition,
-                    ErrorCode.NONE if reachable else ErrorCode.LEADER_NOT_AVAILABLE,
+                    ErrorCode.NONE if reachable else unreachable,
                     state.leader if reachable else NO_LEADER,
                     state.leader_epoch if shows_epoch else EPOCH_UNKNOWN,
                     list(state.isr) if shows_isr else [],

@@ -33,6 +33,8 @@ from protocol.records.offset_commits import OFFSETS_TOPIC
 
 FIRST_WITH_A_SAY: Final = 4
 """First version of METADATA with `allow_auto_topic_creation`."""
+FIRST_WITH_MISSING_LISTENERS: Final = 6
+"""First version of METADATA with LISTENER_NOT_FOUND."""
 FIRST_WITH_TOPIC_IDS: Final = 6
 """First version of DELETE_TOPICS with topic ids."""
 NO_ID: Final = UUID(int=0)
@@ -103,7 +105,7 @@ def _topic(request: Asked, topic: str, partitions: list[PartitionMetadata], aliv
         "is_internal": topic == OFFSETS_TOPIC,
         "partitions": [
             {
-                "error_code": _with_missing_replicas(one, alive),
+                "error_code": _partition_error(request.version, one, alive),
                 "partition_index": one.partition,
                 "leader_id": max(one.leader, NO_LEADER),
                 "leader_epoch": one.leader_epoch,
@@ -120,7 +122,9 @@ def _listed(brokers: list[BrokerId], alive: set[BrokerId] | None) -> list[Broker
     return brokers if alive is None else [one for one in brokers if one in alive]
 
 
-def _with_missing_replicas(one: PartitionMetadata, alive: set[BrokerId] | None) -> int:
+def _partition_error(version: int, one: PartitionMetadata, alive: set[BrokerId] | None) -> int:
+    if one.error == ErrorCode.LISTENER_NOT_FOUND and version < FIRST_WITH_MISSING_LISTENERS:
+        return ErrorCode.LEADER_NOT_AVAILABLE
     missing = alive is not None and not alive.issuperset((*one.replicas, *one.isr))
     return ErrorCode.REPLICA_NOT_AVAILABLE if missing and not one.error else one.error
 

@@ -60,13 +60,35 @@ def test_a_broker_may_advertise_one_leader_and_act_as_another() -> None:
     assert bench.produced(bench.produce("a")).error == 0
 
 
-@pytest.mark.parametrize(("version", "isr"), [("0.10.2", []), ("1.1", []), ("2.3", []), ("2.4", [0]), ("2.8", [0])])
-def test_without_leader(version: str, isr: list[int]) -> None:
-    """Semantics 11.12: error 5; the ISR is shown from 2.4."""
+@pytest.mark.parametrize(
+    ("version", "isr", "error"),
+    [("0.10.2", [], 5), ("1.1", [], 5), ("2.3", [], 72), ("2.4", [0], 72), ("2.7", [0], 5), ("2.8", [0], 5)],
+)
+def test_without_leader(version: str, isr: list[int], error: int) -> None:
+    """Semantics 11.12: error 5, from 2.0 to 2.6 error 72; the ISR is shown from 2.4."""
     bench = Bench(version)
     bench.update_metadata(state(-1, 2, (0,)))
     (p,) = metadata(bench).partitions
-    assert (p.error, p.leader, p.isr) == (ErrorCode.LEADER_NOT_AVAILABLE, -1, isr)
+    assert (p.error, p.leader, p.isr) == (error, -1, isr)
+
+
+@pytest.mark.parametrize(
+    ("version", "live", "error"),
+    [
+        ("1.1", (0, 2), ErrorCode.LEADER_NOT_AVAILABLE),
+        ("2.0.0", (0, 2), ErrorCode.LISTENER_NOT_FOUND),
+        ("2.6", (0, 2), ErrorCode.LISTENER_NOT_FOUND),
+        ("2.6", (2,), ErrorCode.LEADER_NOT_AVAILABLE),
+        ("2.7", (0, 2), ErrorCode.LEADER_NOT_AVAILABLE),
+    ],
+)
+def test_up_to_2_6_a_broker_looks_for_itself_where_a_leader_is_dead(
+    version: str, live: tuple[int, ...], error: ErrorCode
+) -> None:
+    """KAFKA-10312: MetadataCache.getPartitionMetadata. Broker 0 is asked, and broker 1 leads."""
+    bench = Bench(version)
+    bench.update_metadata(state(1), live=live)
+    assert [one.error for one in metadata(bench).partitions] == [error]
 
 
 @pytest.mark.parametrize(("version", "isr"), [("0.10.2", []), ("2.8", [0, 1])])

@@ -16,6 +16,7 @@ from emulator.worlds.network.door.place import Place
 from emulator.worlds.network.door.translation import answer_to, message_of
 from emulator.worlds.network.mailbox import AnsweredHere
 from emulator.worlds.network.spec import Address
+from protocol.errors import ErrorCode
 from protocol.framing import ProtocolError, decode_body, encode_body
 from protocol.gates import gates_for
 from protocol.ids import BrokerId, LeaderEpoch, Offset
@@ -319,6 +320,16 @@ def test_metadata_0_lists_no_replica_on_a_dead_broker(version: int, error: int, 
     answered = topic_translation.metadata_answer(requested, metadata)
     (reported,) = answered["topics"][0]["partitions"]
     assert (reported["error_code"], reported["replica_nodes"], reported["isr_nodes"]) == (error, replicas, [0])
+
+
+@pytest.mark.parametrize(("version", "error"), [(5, 5), (6, 72)])
+def test_metadata_names_a_missing_listener_from_version_6(version: int, error: int) -> None:
+    """KafkaApis.handleTopicMetadataRequest, errorUnavailableListeners."""
+    partition = leadership_messages.PartitionMetadata("t", 0, ErrorCode.LISTENER_NOT_FOUND, BrokerId(-1))
+    requested = codec.Asked(LISTENER, 3, version, 1, "app", SimpleNamespace(topics=None))
+    metadata = leadership_messages.MetadataResponse(BrokerId(0), [], [partition], True)
+    (reported,) = topic_translation.metadata_answer(requested, metadata)["topics"][0]["partitions"]
+    assert reported["error_code"] == error
 
 
 @pytest.mark.parametrize(
