@@ -166,7 +166,7 @@ def broker_alter(
     Parameters
     ----------
     broker
-        A broker such as broker-0, or all.
+        A broker such as broker-0, a role such as leader:t-0, or all.
     set_
         A setting, `key=value`; repeatable. docs/settings.md lists the settings that can be altered.
     remove

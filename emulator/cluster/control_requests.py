@@ -150,9 +150,12 @@ class AlterTopic(Ask, frozen=True):
 
 
 class AlterBroker(Ask, frozen=True):
-    """Set settings of a running broker, or (no `broker`) of all, and reset others to its file's."""
+    """Set settings of a running broker, or (no `broker`) of all, and reset others to its file's.
 
-    broker: Broker | None = None
+    `broker`: a number, a name, or a role such as `leader:t-0`.
+    """
+
+    broker: Broker | Word | None = None
     settings: dict[str, SettingValue] = {}
     remove: Words = []
 

@@ -217,7 +217,7 @@ class LiveCluster:
                 return self.setting_warnings.with_warnings(done, TOPIC, done["set"], f"topic alter {ask.topic}")
             case r.AlterBroker():
                 done = await self.topics.alter_broker(ask, job)
-                whose = "all" if ask.broker is None else f"broker-{ask.broker}"
+                whose = "all" if done["broker"] is None else f"broker-{done['broker']}"
                 return self.setting_warnings.with_warnings(done, BROKER, done["set"], f"broker alter {whose}")
             case r.AddPartitions():
                 return await self.topics.add_partitions(ask, job)

@@ -5,8 +5,9 @@ from difflib import get_close_matches
 
 from emulator.cluster.control_requests import NotThere, Refused
 from emulator.faults.targets import NoTarget, UnknownPartition, joined, shown, target_in
-from emulator.topology import SESSION_SERVICE, Node, Topology, is_group, machines_named
-from protocol.ids import topic_partition_of
+from emulator.topology import SESSION_SERVICE, Node, Topology, identifier_of, is_group, machines_named
+from protocol.ids import BrokerId, topic_partition_of
+from protocol.numbers import number_in
 
 
 def nearest(kind: str, given: str, known: Iterable[str]) -> str:
@@ -78,6 +79,20 @@ def broker_numbered(topology: Topology, number: int) -> Node:
     if number not in brokers:
         raise NotThere(f"no broker {number}; there is {', '.join(map(str, brokers))}")
     return brokers[number]
+
+
+def broker_meant(
+    topology: Topology, given: BrokerId | str, node_of: Callable[[str], str], found: dict[str, str]
+) -> BrokerId:
+    """The broker of a number, a name or a target. `found` as in `node_named`. Raises Refused."""
+    if isinstance(given, str):
+        word = node_named(given, node_of, found)
+        number = number_in(word.removeprefix("broker-"))
+        if number is None:
+            known = (one.name for one in topology.with_role("broker"))
+            raise NotThere(f"no broker {word!r}; there is {', '.join(known)}")
+        given = BrokerId(number)
+    return identifier_of(broker_numbered(topology, given))
 
 
 def client_in(topology: Topology, az: str) -> Node:

@@ -17,7 +17,7 @@ from emulator.cluster.control_requests import (
     Reassign,
     Refused,
 )
-from emulator.cluster.name_suggestions import broker_numbered, nearest, topics_of
+from emulator.cluster.name_suggestions import broker_meant, broker_numbered, nearest, topics_of
 from emulator.cluster.player_mailbox import Job, PlayerMailbox
 from emulator.machines.broker.settings import BrokerSettings
 from emulator.machines.node.specs import RunSpec
@@ -58,18 +58,20 @@ class TopicChanges:
 
     async def alter_broker(self, ask: AlterBroker, job: Job) -> dict[str, Any]:
         """Write the change; done when brokers are notified. Raises Refused."""
-        if ask.broker is not None:
-            broker_numbered(self._cluster.topology, ask.broker)
+        targets: dict[str, str] = {}
+        node_of = self._mailbox.player.seen.node_of
+        number = None if ask.broker is None else broker_meant(self._cluster.topology, ask.broker, node_of, targets)
         known = {name for name, one in BY_SCOPE[BROKER].items() if one.can_be_altered_in(self._kafka_version)}
         if not known:
             since = "brokers change settings at run time since 1.1 (KIP-226)"
             raise Refused(f"{since}; these are of Kafka {self._kafka_version}")
         configs, removed = self._altered(ask, BROKER, known)
-        broker = broker_name(ask.broker or 0)
+        broker = broker_name(number or 0)
         handlers = BrokerSettings.from_settings(self._spec.settings.get(broker, {})).num_io_threads
-        step = m.AlterBroker(broker=ask.broker, configs=configs, remove=removed, handlers=handlers)
+        step = m.AlterBroker(broker=number, configs=configs, remove=removed, handlers=handlers)
         await self._mailbox.do((step,), job)
-        return {"broker": ask.broker, "set": configs, "removed": list(removed)}
+        reported = {"broker": number, "set": configs, "removed": list(removed)}
+        return reported | ({"targets": targets} if targets else {})
 
     def _altered(
         self, ask: AlterTopic | AlterBroker, scope: str, known: Iterable[str]

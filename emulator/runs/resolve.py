@@ -181,8 +181,12 @@ def _as_set(step: m.AnyStep, settings: Mapping[str, Any], everything: Everything
         case m.AlterTopic():
             return _altering(step, TOPIC, everything.version)
         case m.AlterBroker(broker=broker):
-            requested = everything.of_broker(min(everything.brokers) if broker is None else broker)
-            handlers = brokers_in_force(everything.version, values_of(requested))[HANDLERS]
+            first = min(everything.brokers) if broker is None else broker
+            meant = everything.brokers if isinstance(first, str) else (first,)
+            counts = {
+                brokers_in_force(everything.version, values_of(everything.of_broker(one)))[HANDLERS] for one in meant
+            }
+            handlers = counts.pop() if len(counts) == 1 else 0
             return msgspec.structs.replace(_altering(step, BROKER, everything.version), handlers=handlers)
         case m.Produce(acks=m.ACKS_AS_SET) | m.ProduceMessageSet(acks=m.ACKS_AS_SET):
             version = step.client_version if isinstance(step, m.Produce) else ""

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from emulator.faults.targets import shown
 from emulator.scenario import scenario_model as m
 from emulator.scenario.scenario_model import Scenario
 from emulator.settings.account import Dropped
@@ -132,7 +133,8 @@ def _altered(steps: Iterable[m.AnyStep], version: str, dropped: list[Dropped]) -
             case m.AlterTopic(topic=topic, configs=configs, remove=remove):
                 yield TOPIC, _kept(TOPIC, configs, remove, f"alter-topic {topic}", version, dropped)
             case m.AlterBroker(broker=broker, configs=configs, remove=remove):
-                where = "alter-broker" if broker is None else f"alter-broker {broker}"
+                whose = shown(broker) if isinstance(broker, str) else str(broker)
+                where = "alter-broker" if broker is None else f"alter-broker {whose}"
                 yield BROKER, _kept(BROKER, configs, remove, where, version, dropped)
 
 

@@ -225,7 +225,7 @@ class AlterBroker(AdminStep, frozen=True, kw_only=True):
 
     VERB = "alter-broker"
 
-    broker: BrokerId | None = None
+    broker: BrokerOrTarget | None = None
     configs: dict[str, Any] = {}
     remove: tuple[str, ...] = ()
     handlers: int = 0
@@ -284,7 +284,7 @@ class ElectController(AdminStep, frozen=True, kw_only=True):
     VERB = "elect-controller"
 
 
-OF_BROKER = (Produce, ProduceMessageSet, Fetch, AskMetadata, ListOffsets)
+OF_BROKER = (Produce, ProduceMessageSet, Fetch, AskMetadata, ListOffsets, AlterBroker)
 """Steps whose `broker` may be a target."""
 
 

@@ -66,7 +66,7 @@ def alter_broker(k: Keys, at_s: float | None) -> Steps:
             _alterable(k, BROKER, key)
         return configs
 
-    broker: BrokerId | None = k.get("broker", k.reader.broker, None)
+    broker: BrokerId | str | None = k.get("broker", k.reader.broker_or_target, None)
     configs: dict[str, object] = k.get("settings", read, {})
     remove = _removed(k, "alter-broker", BROKER)
     return [m.AlterBroker(broker=broker, configs=configs, remove=remove, at_s=at_s)]

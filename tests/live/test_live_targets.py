@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from emulator.cluster.control_requests import CreateTopic, Heal, LinkFault, Machine
+from emulator.cluster.control_requests import AlterBroker, CreateTopic, Heal, LinkFault, Machine
 from emulator.faults.link_words import parse
 from tests.ids import brokers
 from tests.live.conftest import Live
@@ -21,6 +21,12 @@ def test_a_target_is_the_node_of_the_moment(up: Callable[..., Live]) -> None:
     cut = live.did(LinkFault(parse(["cut", "leader", "of", "t-0", "->", "session-0"])))
     assert cut["targets"] == {"leader of t-0": "broker-1"}
     assert cut["applied"][0]["rule"].startswith("cut broker-1 -> session-0")
+    altered = live.did(AlterBroker("leader of t-0", {"num.io.threads": 9}))
+    assert (altered["broker"], altered["targets"]) == (1, {"leader of t-0": "broker-1"})
+    assert live.did(AlterBroker("2", removed=["num.io.threads"]))["broker"] == 2
+    for absent in ("leader:u-0", "broker-7", "session-0", "null", ""):
+        refused = live.ask(AlterBroker(absent, {"num.io.threads": 9}))
+        assert (refused.code, refused.why) == (2, "absent"), refused
     killed = live.did(Machine("kill", ["leader:t-0", "broker-1"]))
     assert (killed["node"], killed["targets"]) == ("broker-1", {"leader of t-0": "broker-1"})
     live.until(lambda: live.partition()["leader"] not in (1, -1))

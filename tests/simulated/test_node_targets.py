@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from protocol.events import ScenarioStep
+from protocol.events import BrokerConfigured, ScenarioStep
 from tests.simulated.cluster import BEGIN, Cluster
 
 RETURNED = "  - wait: {until: t-0 every ISR full, limit_s: 60}\n"
@@ -81,6 +81,16 @@ def test_clients_ask_the_leader() -> None:
     assert [record[-1] for record in fetched["records"]] == ["a", "b", "c"]
 
 
+def test_settings_of_the_leader_are_altered() -> None:
+    alter = "  - alter-broker: {broker: leader of t-0, configs: {num.io.threads: 9}}\n  - pause: 1\n"
+    cluster = played("  - kill: leader of t-0\n  - wait: {until: new leader}\n" + alter)
+    (step,) = done(cluster, "alter-broker")
+    leader = step["targets"]["leader of t-0"]
+    assert leader == f"broker-{step['broker']}" and leader != "broker-0"
+    configured = [entry[0] for entry in cluster.world.trace.entries if isinstance(entry[5], BrokerConfigured)]
+    assert configured == [leader]
+
+
 NO_LEADER = "leader of u-0: the partition has none now; wait for one first"
 ONLY_REPLICA_DEAD = "  - create-topic: {topic: u, assignment: [0]}\n  - kill: 0\n  - sleep: 15\n"
 ALL_DEAD = "  - kill: [0, 1, 2]\n  - sleep: 15\n"
@@ -93,6 +103,7 @@ ALL_DEAD = "  - kill: [0, 1, 2]\n  - sleep: 15\n"
         (ONLY_REPLICA_DEAD, "cut: {link: [leader of u-0, 1]}", NO_LEADER),
         (ONLY_REPLICA_DEAD, "heal: {link: [leader of u-0, 1]}", NO_LEADER),
         (ONLY_REPLICA_DEAD, "{fetch: leader of u-0, background: f}", NO_LEADER),
+        (ONLY_REPLICA_DEAD, "alter-broker: {broker: leader of u-0, remove: num.io.threads}", NO_LEADER),
         (ALL_DEAD, "power-loss: active controller", "active controller: there is none now; wait for one first"),
     ],
 )

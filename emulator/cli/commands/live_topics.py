@@ -17,6 +17,7 @@ from emulator.cluster.control_requests import (
     TopicOffsets,
 )
 from emulator.exit_codes import BROKEN, HELD
+from emulator.faults.targets import target_in
 from protocol.ids import BrokerId
 from protocol.numbers import number_in
 
@@ -42,15 +43,15 @@ def alter_topic_command(asking: Asking, topic: str, settings: Sequence[str], rem
 
 
 def alter_broker_command(asking: Asking, broker: str, settings: Sequence[str], removed: Sequence[str]) -> int:
-    """Alter a broker's settings. `broker`: `broker-1`, `1`, or `all`."""
-    number = number_in(broker.removeprefix("broker-"))
+    """Alter a broker's settings. `broker`: a name, a number, a role, or `all`."""
+    number, target = number_in(broker.removeprefix("broker-")), target_in(broker)
     try:
         given = settings_given(settings)
-        if broker != "all" and number is None:
-            raise ValueError(f"{broker!r}: no broker; give a broker such as broker-0, or all")
+        if broker != "all" and number is None and target is None:
+            raise ValueError(f"{broker!r}: no broker; write broker-0, a role such as leader:t-0, or all")
     except ValueError as error:
         return refused(asking.command, error)
-    ask = AlterBroker(None if number is None else BrokerId(number), given, list(removed))
+    ask = AlterBroker(target if number is None else BrokerId(number), given, list(removed))
     return ask_cluster(asking, ask, _show_altered)
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from controller.assignment import UnassignableTopic
 from emulator.scenario import scenario_model as m
+from emulator.scenario.client_steps import numbered
 from emulator.scenario.player.player_context import Stage
 from emulator.scenario.player.tasks import Order, StepFailed, Steps
 from emulator.scenario.player.timeline import Timeline
@@ -149,7 +150,7 @@ class TopicSteps:
             return  # none of them can be altered in this version
         stage = self._stage
         configs = {name: _text(value) for name, value in step.configs.items()}
-        whose = EVERY_BROKER if step.broker is None else str(step.broker)
+        whose = EVERY_BROKER if step.broker is None else str(numbered(step.broker))
 
         def begin(done: Callable[[Any], None]) -> None:
             assert stage.writes is not None

@@ -74,7 +74,10 @@ SAMPLES: Final = (
     Sample("POST", "/v1/reassignments", {"partitions": {"t-0": [1, 0]}}, r.Reassign({"t-0": IDS})),
     Sample("POST", "/v1/elections", None, r.ElectPreferred()),
     Sample("PATCH", "/v1/brokers", {"settings": {"num.io.threads": 9}}, r.AlterBroker(None, {"num.io.threads": 9})),
-    Sample("PATCH", "/v1/brokers/0", {"remove": ["num.io.threads"]}, r.AlterBroker(IDS[1], {}, ["num.io.threads"])),
+    Sample(
+        "PATCH", "/v1/brokers/leader:t-0", {"remove": ["num.io.threads"]},
+        r.AlterBroker("leader:t-0", {}, ["num.io.threads"]),
+    ),
     Sample("GET", "/v1/workloads", None, r.WorkloadStatus()),
     Sample("POST", "/v1/workloads", {"name": "load", "topic": "t", "rate": 5}, r.StartWorkload("load", "t", 5.0)),
     Sample("DELETE", "/v1/workloads/load?at_once=true", None, r.StopWorkload("load", at_once=True)),

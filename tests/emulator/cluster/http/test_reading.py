@@ -121,7 +121,6 @@ def test_a_fault_on_links_is_the_rule_of_the_command(body: dict[str, object], wh
         ("DELETE", "/v1/faults/%2D%3E", "", 404, "no fault '->'; they are called rule-1"),
         ("DELETE", "/v1/faults/az-0", "", 404, "no fault 'az-0'; they are called rule-1"),
         ("DELETE", "/v1/faults?kind=cutt", "", 400, "kind: Invalid enum value 'cutt'"),
-        ("PATCH", "/v1/brokers/null", "", 400, "broker: Expected `int`, got `str`"),
     ],
 )  # fmt: skip
 def test_what_is_no_request(method: str, target: str, body: str, status: int, error: str) -> None:
