@@ -5,8 +5,9 @@ from typing import Any
 
 from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.scenario_sources import find_scenario, place_in_file
-from emulator.runs.settings_files import SettingsFile, read_settings_files
+from emulator.runs.settings_files import read_settings_files
 from emulator.scenario.scenario_model import Scenario
+from emulator.settings.properties_files import SettingsFile
 from emulator.settings.setting_registry import UnusableSetting
 
 

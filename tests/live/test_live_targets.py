@@ -23,7 +23,7 @@ def test_a_target_is_the_node_of_the_moment(up: Callable[..., Live]) -> None:
     assert cut["applied"][0]["rule"].startswith("cut broker-1 -> session-0")
     altered = live.did(AlterBroker("leader of t-0", {"num.io.threads": 9}))
     assert (altered["broker"], altered["targets"]) == (1, {"leader of t-0": "broker-1"})
-    assert live.did(AlterBroker("2", removed=["num.io.threads"]))["broker"] == 2
+    assert live.did(AlterBroker("2", remove=["num.io.threads"]))["broker"] == 2
     for absent in ("leader:u-0", "broker-7", "session-0", "null", ""):
         refused = live.ask(AlterBroker(absent, {"num.io.threads": 9}))
         assert (refused.code, refused.why) == (2, "absent"), refused
