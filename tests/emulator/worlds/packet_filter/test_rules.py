@@ -74,7 +74,7 @@ def test_connections_opened_by_one_side_are_distinguished_by_the_port_they_dial(
         ("reset az-0", "makes cuts only, not reset; use --driver nodes"),
         ("cut az-0 --only fetch", "cannot select by API .Fetch"),
         ("cut az-0 --client-id orders", "cannot select by client.id .orders"),
-        ("cut az-0 --purposes fetcher", "cannot select by purpose .fetcher"),
+        ("cut az-0 --only fetcher", "cannot select by purpose .fetcher"),
         ("cut az-0 --recovery instant", "TCP recovers by itself"),
     ],
 )
