@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import trio
 
@@ -29,11 +29,14 @@ from faultline.verdict import Verdict
 from protocol.ids import BrokerId
 from protocol.link_rules import LinkFaultKind
 
-if TYPE_CHECKING:
-    from faultline.sync_cluster import Cluster
-
 LOOK_AGAIN_S = 0.1
 Setting = str | int | float | bool
+
+
+class _Blocking(Protocol):
+    """A `Cluster`, which waits for this one."""
+
+    _on_trio: "AsyncCluster"
 
 
 class AsyncCluster:
@@ -65,7 +68,7 @@ class AsyncCluster:
         """Code that runs the cluster, for messages."""
 
     @classmethod
-    def of(cls, cluster: "Cluster") -> "AsyncCluster":
+    def of(cls, cluster: _Blocking) -> "AsyncCluster":
         """The same running cluster; the original object ends it."""
         cluster._on_trio._running()
         return cluster._on_trio

@@ -94,7 +94,7 @@ def _machines(cluster: Cluster) -> Iterator[Fault]:
             yield _fault(f"{name} crashes", moment, {"kill": broker}, {"start": broker}, ends=own)
             yield _fault(f"{name} loses power", moment, {"power-loss": broker}, {"start": broker}, ends=own)
             if moment in ("load", "election"):
-                yield _fault(f"{name} is paused", moment, {"pause": broker}, {"resume": broker}, ends=own)
+                yield _fault(f"{name} is paused", moment, {"pause": name}, {"resume": broker}, ends=own)
     for broker in cluster.holders():  # the other brokers write nothing
         slow: Step = {"slow-disk": {"node": broker, "operation_ms": SLOW_MS, "fsync_ms": SLOW_MS}}
         yield _fault(f"broker-{broker}'s disk is slow", "load", slow, {"slow-disk": broker})
