@@ -251,7 +251,7 @@ def test_brokers_are_handled_after_they_are_seen_and_before_anything_is_decided(
     assert reported == [
         BrokersSeen("", "0", "", "1,2"),
         BrokersHandled("failure", "0"),
-        StateDecided("t", 0, 1, 1, "1,2", 1, 1, "offline-election"),
+        StateDecided("t", 0, 1, 1, "1,2", 1, 1, "offline-election", topic_id="16"),
         BrokersSeen("0", "", "", "0,1,2"),
         BrokersHandled("startup", "0"),
     ]

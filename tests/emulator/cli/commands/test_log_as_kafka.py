@@ -79,7 +79,7 @@ def test_an_event_of_another_format_is_named(runs: Path, tmp_path: Path, capsys:
     events.write_text(events.read_text().replace('"zk_version":0', '"zk_version":"none"', 1))
     assert as_kafka_command("broker-0", run, None, False) == 2
     reported = capsys.readouterr().err
-    assert "of broker-0.1, isr_change_asked: Expected `int`, got `str` - at `$.zk_version`" in reported
+    assert "of broker-0.1, role_changed: Expected `int`, got `str` - at `$.zk_version`" in reported
 
 
 def test_a_broker_without_events_is_reported(runs: Path, tmp_path: Path, capsys: Capture) -> None:
