@@ -1,5 +1,6 @@
 """Steps of an admin tool: topics, elections, brokers' settings."""
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -62,8 +63,8 @@ class TopicSteps:
         self._stage = stage
         self._topic_partition = topic_partition
         self._timeline = timeline
-        self.deleted: set[str] = set()
-        """Topics with a requested deletion."""
+        self.deleted: Counter[str] = Counter()
+        """Count of requested deletions by topic."""
 
     def topic(self, step: TopicStep) -> Steps:
         """Raises StepFailed, unless the step may fail."""
@@ -117,9 +118,10 @@ class TopicSteps:
         yield from self._until_led(step.topic, names)
 
     def _until_led(self, topic: str, names: list[str]) -> Steps:
-        stage = self._stage
+        """Wait for leaders, at most until the topic's deletion is requested: then none may come."""
+        stage, deletions = self._stage, self.deleted[topic]
         waited_ms = stage.now.mono_ms
-        while not all_led(names, stage.seen):
+        while not all_led(names, stage.seen) and self.deleted[topic] == deletions:
             if stage.now.mono_ms - waited_ms > STATE_LIMIT_S * 1000.0:
                 raise AdminFailed(f"{topic} has no leaders after {STATE_LIMIT_S:g} s", TIMED_OUT)
             yield stage.sleep(50.0)
@@ -127,7 +129,7 @@ class TopicSteps:
 
     def _delete(self, step: m.DeleteTopic) -> Steps:
         stage = self._stage
-        self.deleted.add(step.topic)
+        self.deleted[step.topic] += 1
 
         def begin(done: Callable[[Any], None]) -> None:
             assert stage.writes is not None
