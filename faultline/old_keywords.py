@@ -16,10 +16,10 @@ def takes_old_names(method: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[
     verb = method.__name__.replace("_", "-")
 
     @wraps(method)
-    def renamed(*args: P.args, **kwargs: P.kwargs) -> Awaitable[T]:
+    async def renamed(*args: P.args, **kwargs: P.kwargs) -> T:
         named, notices = current("python", verb, kwargs)
         for line in notices:
             warnings.warn(OldName(line), stacklevel=2)
-        return cast(Callable[..., Awaitable[T]], method)(*args, **named)
+        return await cast(Callable[..., Awaitable[T]], method)(*args, **named)
 
     return renamed

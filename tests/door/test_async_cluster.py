@@ -146,7 +146,7 @@ async def test_client_ids_and_messages_may_be_one_text_with_commas(monkeypatch: 
     await cluster.cut("client-1", "broker-0", only=["Fetch", "Produce"])
     await cluster.loss("client-0", "->", "broker-0", share=0.5)
     assert (sent[0].client_ids, sent[0].apis) == (("orders", "others"), sent[1].apis) and len(sent[0].apis) == 2
-    assert sent[2].rate == 0.5
+    assert sent[2].share == 0.5
     with pytest.raises(faultline.Refused, match="did you mean delay_ms"):
         await cluster.link_fault("delay", ["az-0"], delay=1.0)
     with pytest.raises(faultline.Refused, match="delay_ms"):
