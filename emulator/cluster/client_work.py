@@ -55,7 +55,8 @@ class ClientWork:
                 raise Refused(f"an assignment names each broker once, the preferred leader first, not {replicas}")
         brokers = len(self._cluster.topology.with_role("broker"))
         if ask.partitions and not (1 <= ask.partitions <= m.PARTITIONS_MAX and 1 <= ask.replicas <= brokers):
-            raise Refused(f"partitions are 1 to {m.PARTITIONS_MAX}, replicas 1 to {brokers}")
+            given = f"{ask.partitions} partitions with {ask.replicas or 'no'} replicas"
+            raise Refused(f"{given}: partitions are 1 to {m.PARTITIONS_MAX}, replicas 1 to {brokers}; give both")
         step = m.CreateTopic(
             topic=ask.topic,
             assignment=tuple(map(tuple, ask.assignment)),
