@@ -59,13 +59,12 @@ def compile_all(root: Path, folder: Path) -> Manifest:
     """Makes `folder` anew from the sources below `root`. Raises CannotCompile, OSError."""
     began_s = perf_counter()
     compiler = c_compiler()
-    paths = tuple(module.path for module in modules(root) if not module.reason)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with scratch(folder.parent) as own:
         made = own / "native"
         made.mkdir()
-        sources = _copied(root, rests_on(root, paths), own / "sources")
-        for extension in _translated(own / "sources", paths, own / "c"):
+        sources, extensions = translate(root, own)
+        for extension in extensions:
             _built(compiler, extension, own, made)
         names = tuple(sorted(path.name.removesuffix(SUFFIX) for path in made.iterdir()))
         assert LIBRARY in names
@@ -81,6 +80,16 @@ def compile_all(root: Path, folder: Path) -> Manifest:
             folder.rename(own / "before")
         made.rename(folder)
     return manifest
+
+
+def translate(root: Path, folder: Path) -> tuple[dict[str, str], list[Any]]:
+    """Translate the sources below `root` to C, in `folder`.
+
+    Returns {path: digest} of the sources, and mypyc's extensions. Raises CannotCompile, OSError.
+    """
+    paths = tuple(module.path for module in modules(root) if not module.reason)
+    sources = _copied(root, rests_on(root, paths), folder / "sources")
+    return sources, _translated(folder / "sources", paths, folder / "c")
 
 
 def _copied(root: Path, paths: Sequence[str], target: Path) -> dict[str, str]:

@@ -11,7 +11,7 @@ import pytest
 
 from emulator.compilable import modules
 from emulator.compiled_modules import ROOT, SUFFIX, look
-from emulator.compiling import CannotCompile, c_compiler, compile_all, main
+from emulator.compiling import CannotCompile, c_compiler, compile_all, main, translate
 from emulator.exit_codes import UNUSABLE
 from verification.compiled import SIDES, differing, result_of
 
@@ -70,6 +70,13 @@ def test_a_sample_of_native_machines_says_the_same(monkeypatch: pytest.MonkeyPat
     pure, native = (result_of(side, "results", 10, tmp_path / "native") for side in SIDES)
     assert native == pure
     assert len({result["shape"] for result in pure}) == len(pure) == 10
+
+
+@pytest.mark.slow
+def test_mypyc_translates_every_module(tmp_path: Path) -> None:
+    """Some expressions that Python runs end in an error of mypyc's own."""
+    _, (library, *_) = translate(ROOT, tmp_path)
+    assert len(library.sources) > 100
 
 
 @pytest.mark.long
