@@ -97,8 +97,12 @@ def route_of(
         values = _values(given) | (_values(body) if body is not None else {})
         return ask(**{names[key]: value for key, value in values.items()})
 
+    defaults = {field.name: field.default for field in msgspec.structs.fields(ask) if field.name in without}
+
     def given_in(one: Ask) -> dict[str, Any] | None:
-        return {field.encode_name: getattr(one, field.name) for field in fields} if type(one) is ask else None
+        if type(one) is not ask or any(getattr(one, left) != default for left, default in defaults.items()):
+            return None
+        return {field.encode_name: getattr(one, field.name) for field in fields}
 
     body = struct_of(name, rest, ask.__doc__) if rest else Nothing
     return Route(

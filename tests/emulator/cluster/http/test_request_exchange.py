@@ -97,3 +97,9 @@ def test_a_refusal_without_a_code_has_that_of_its_status(status: int, code: int)
     exchange = Exchange(TOKEN, r.Status(), 1.0)
     answer = exchange.add(f'HTTP/1.1 {status} x\r\ncontent-length: 14\r\n\r\n{{"error":"no"}}'.encode())
     assert answer == r.Answer(code, "no")
+
+
+def test_an_empty_name_is_refused_and_means_not_all() -> None:
+    assert encoded(r.AlterBroker(None, {"num.io.threads": 9}), 1.0)[1].startswith("/v1/brokers?")
+    with pytest.raises(r.Refused, match="broker '': it is empty"):
+        encoded(r.AlterBroker("", {"num.io.threads": 9}), 1.0)
