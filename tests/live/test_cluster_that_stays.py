@@ -296,7 +296,7 @@ def test_one_of_two_log_directories_fails_and_is_replaced(up: Callable[..., Live
     refusals = {
         ("disk-error", "broker-0", "d7"): "no log directory 'd7'; did you mean d1?",
         ("disk-error", "session-0", ""): "session-0 is no broker: it keeps no log",
-        ("kill", "broker-0", "d0"): "no field 'dir'; there is none",
+        ("kill", "broker-0", "d0"): "no field 'directory'; there is none",
         ("disk-full", "client-0", "d0"): "no log directory 'd0': client-0 has one log directory, its disk",
         ("lose-disk", "broker-0", "d0"): "broker-0 runs: its disk cannot be lost under it; kill it first",
     }
@@ -365,7 +365,7 @@ def test_brokers_are_upgraded_one_by_one_and_what_cannot_be_is_refused(up: Calla
         (Machine("start", "broker-1", settings={protocol: "2.8"}), "is newer than the binary 2.6"),
         (Machine("start", "broker-1", settings={"replica.lag.max.messages": 3}), "not a setting of Kafka 2.6"),
         (Machine("start", "session-1", version="2.8"), "does not|runs already"),
-        (Machine("stop", "broker-2", version="2.8"), "no field 'version'"),
+        (Machine("stop", "broker-2", version="2.8"), "no field 'kafka_version'"),
     ):
         answer = live.ask(ask)
         assert answer.code == 2 and re.search(why, answer.error), answer
