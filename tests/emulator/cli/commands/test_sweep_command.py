@@ -135,7 +135,7 @@ def test_runs_that_tell_nothing_are_counted_and_a_cell_of_them_ends_with_3(
         (("cap-choice", "--set", "producer.ackz=1,all"), "nearest: producer.acks"),
         (("cap-choice", "--set", "producer.acks=1,2"), "producer.acks"),
         (("cap-choice", "--set", "producer.acks"), "expected NAME=A,B"),
-        (("cap-choice", "--param", "pause=1,2"), "pause: which of them?"),
+        (("cap-choice", "--param", "sleep=1,2"), "sleep: which of them?"),
         (("az-isolated-leader",), "no axis; give --set NAME=A,B"),
         (("cap-choice", "--kafka-version", "2.8,nine"), "nine"),
         (("cap-choice", "--set", "producer.acks=1,all", "--seeds", "2..1"), "the last is before the first"),
