@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from emulator.old_names import renamed_verb
 from emulator.scenario import scenario_model as m
 from emulator.scenario.document import ScenarioErrors
 from emulator.scenario.load import load_scenario
@@ -51,7 +52,9 @@ def _short(step: dict[str, Any]) -> dict[str, Any]:
         if isinstance(keys, dict):
             short[verb] = keys = {key: value for key, value in keys.items() if value not in ({}, [], ())}
             if len(keys) == 1 and (keys.keys() & ONLY):
-                short[verb] = next(iter(keys.values()))
+                alone = next(iter(keys.values()))
+                if renamed_verb("scenario", verb, alone) is None:  # `pause: 0` is still a sleep
+                    short[verb] = alone
     if "at_s" in short:
         short["at_s"] = short.pop("at_s")
     return short
