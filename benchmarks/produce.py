@@ -98,7 +98,7 @@ async def play(loads: list[Load], directory: Path) -> None:
     scenario = find_scenario("az-isolated-leader")
     resolved = resolve(scenario, "2.6")
     steps = tuple(step for step in scenario.steps if isinstance(step, m.Start | m.CreateTopic))
-    player = LoadPlayer(resolved, (*steps, m.Pause(seconds=2)), loads)
+    player = LoadPlayer(resolved, (*steps, m.Sleep(seconds=2)), loads)
     arguments = msgspec.to_builtins(resolved.spec)
     names = [node.name for node in resolved.spec.topology.nodes if node.name != OBSERVER]
     specs = {name: MachineSpec(FACTORY, arguments) for name in names}

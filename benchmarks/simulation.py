@@ -37,7 +37,7 @@ def quiet_scenario() -> m.Scenario:
     scenario = find_scenario("az-isolated-leader")
     steps: list[m.AnyStep] = [step for step in scenario.steps if isinstance(step, m.Start | m.CreateTopic)]
     for _ in range(int(IDLE_S / 10)):
-        steps += [m.Produce(broker=BrokerId(0), values=("v",), acks=-1), m.Pause(seconds=10)]
+        steps += [m.Produce(broker=BrokerId(0), values=("v",), acks=-1), m.Sleep(seconds=10)]
     return m.Scenario(id="steady", title="", kafka=("2.6",), steps=tuple(steps), settings=scenario.settings)
 
 

@@ -75,7 +75,7 @@ def do_entry(step: m.AnyStep) -> Entry | None:
             return _produce_entry(step)
         case m.Fetch(broker=broker, offset=offset):
             return {"do": "fetch", "broker": broker, "offset": offset, **_client(step.client, step.partition)}
-        case m.Pause(seconds=seconds):
+        case m.Sleep(seconds=seconds):
             return {"do": "pause", "s": seconds}
         case m.Wait(called=called, limit_s=limit_s):
             return {"do": "wait", "until": called, "limit_s": limit_s}
@@ -330,7 +330,7 @@ def _step(e: Entry, dead: frozenset[int]) -> m.AnyStep:
             until = meaning(e["until"], Context(dead))
             return m.Wait(until=until, called=e["until"], limit_s=e["limit_s"])
         case "pause":
-            return m.Pause(seconds=e["s"])
+            return m.Sleep(seconds=e["s"])
         case "settle":
             return m.Settle(quiet_s=e["quiet_s"], limit_s=e["limit_s"])
         case verb:

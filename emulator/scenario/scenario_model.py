@@ -121,7 +121,6 @@ __all__ = [
     "OneWayLinks",
     "OpenedLinks",
     "PairLinks",
-    "Pause",
     "PauseNode",
     "PowerLoss",
     "Produce",
@@ -132,6 +131,7 @@ __all__ = [
     "ResumeNode",
     "Scenario",
     "Settle",
+    "Sleep",
     "Start",
     "Step",
     "Stop",
@@ -177,7 +177,7 @@ class Wait(Step, frozen=True, kw_only=True):
     may_time_out: bool = False
 
 
-class Pause(Step, frozen=True, kw_only=True):
+class Sleep(Step, frozen=True, kw_only=True):
     """Wait for so many seconds."""
 
     seconds: float
@@ -220,7 +220,7 @@ AnyStep = (
     | ListOffsets
     | Workload | StopWorkload | CreateTopic | DeleteTopic | AlterTopic | AlterBroker | AddPartitions | Reassign
     | ElectPreferred | ElectController
-    | TakeSnapshot | Record | Wait | Pause | Settle
+    | TakeSnapshot | Record | Wait | Sleep | Settle
     | Background | Await | Repeat
 )  # fmt: skip
 

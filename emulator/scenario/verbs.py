@@ -148,7 +148,7 @@ def _wait(k: Keys, at_s: float | None) -> Steps:
 
 
 def _sleep(k: Keys, at_s: float | None) -> Steps:
-    return [m.Pause(seconds=k.seconds("s"), at_s=at_s)]
+    return [m.Sleep(seconds=k.seconds("s"), at_s=at_s)]
 
 
 def _settle(k: Keys, at_s: float | None) -> Steps:

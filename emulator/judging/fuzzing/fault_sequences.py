@@ -65,7 +65,7 @@ def session_blip(s: Schedule) -> bool:
     s.later(0.1, 1.0)
     for link in cuts:
         s.add(m.Cut(links=link, at_s=s.at_s, expects_traffic=False))
-    s.add(m.Pause(seconds=round(s.draw.uniform(*AWAY_S), 1), at_s=s.at_s))
+    s.add(m.Sleep(seconds=round(s.draw.uniform(*AWAY_S), 1), at_s=s.at_s))
     for link in cuts:
         s.heal(link)
     s.later(10.0, 12.0)

@@ -18,7 +18,7 @@ from emulator.judging.fuzzing.generator import drawn
 from emulator.judging.fuzzing.mutation import mutated
 from emulator.judging.fuzzing.shrinking import TRIALS_MAX, Breaks, shrunk
 from emulator.runs.cores import Processes, all_cores, on_all_cores
-from emulator.scenario.scenario_model import Pause, Scenario
+from emulator.scenario.scenario_model import Scenario, Sleep
 
 GENERATION = 100
 """Count of runs of which none is a mutation of another."""
@@ -281,7 +281,7 @@ def _long_enough(scenario: Scenario, find: Find, breaks_it: Breaks) -> Scenario:
     cause = find.broken.cause
     for seconds in (SETTLE_LIMIT_MS / 1000,) if find.broken.lasts else PAUSES_S:
         *others, last = scenario.steps
-        longer = [Pause(seconds=last.seconds + seconds)] if isinstance(last, Pause) else [last, Pause(seconds=seconds)]
+        longer = [Sleep(seconds=last.seconds + seconds)] if isinstance(last, Sleep) else [last, Sleep(seconds=seconds)]
         candidate = msgspec.structs.replace(scenario, steps=(*others, *longer)) if seconds else scenario
         if breaks_it(candidate) and tried(candidate, find.number, looks_on=False).has(cause):
             return candidate

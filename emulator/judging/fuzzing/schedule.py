@@ -186,7 +186,7 @@ class Schedule:
             back_s = max(self.at_s, max(self.dead[name] for name in brokers) + RETURN_S)
             self.steps.append(at_once([m.Start(node=name) for name in brokers], back_s))
             self.dead.clear()
-        self.add(m.Pause(seconds=settle_s))
+        self.add(m.Sleep(seconds=settle_s))
 
 
 def cluster_of(scenario: m.Scenario, *, alters: bool) -> Cluster:

@@ -163,7 +163,7 @@ def _shorter(scenario: m.Scenario) -> Candidates:
     """With whole seconds, earlier steps, shorter pauses."""
     steps = scenario.steps
     for place, step in enumerate(steps):
-        if isinstance(step, m.Pause):
+        if isinstance(step, m.Sleep):
             for seconds in (1.0, 5.0, 10.0):
                 if seconds < step.seconds:
                     yield _with(scenario, place, replace(step, seconds=seconds))

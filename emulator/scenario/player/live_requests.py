@@ -13,7 +13,7 @@ from protocol.messages.message_base import Message
 Live = (
     m.Produce | m.Fetch | m.AskMetadata | m.ListOffsets | m.CreateTopic | m.DeleteTopic | m.AlterTopic
     | m.AlterBroker | m.AddPartitions | m.Reassign
-    | m.ElectPreferred | m.ElectController | m.Wait | m.Pause | m.Consume | m.Commit | m.LookCommitted
+    | m.ElectPreferred | m.ElectController | m.Wait | m.Sleep | m.Consume | m.Commit | m.LookCommitted
 )  # fmt: skip
 """Steps that a live player accepts. Faults are applied to the cluster directly."""
 

@@ -98,7 +98,7 @@ class StepRunner:
                 yield from self._record(what, partition)
             case m.Wait():
                 yield from self._wait(step)
-            case m.Pause(seconds=seconds):
+            case m.Sleep(seconds=seconds):
                 yield self._stage.sleep(seconds * 1000.0)
             case m.Settle(quiet_s=quiet_s, limit_s=limit_s):
                 yield from settled(self._stage, quiet_s * 1000.0, limit_s * 1000.0)

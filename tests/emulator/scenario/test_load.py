@@ -127,11 +127,11 @@ GOOD: list[tuple[str, m.AnyStep]] = [
     ("snapshot: before heal", m.TakeSnapshot(label="before heal")),
     ("record: controller", m.Record(what="controller")),
     ("record: {what: partition-state, partition: t-1}", m.Record(what="partition-state", partition="t-1")),
-    ("sleep: 2.5", m.Pause(seconds=2.5)),
+    ("sleep: 2.5", m.Sleep(seconds=2.5)),
     ("settle: {quiet_s: 3, limit_s: 60}", m.Settle(quiet_s=3, limit_s=60)),
     ("wait: new leader", m.Wait(until=c.NewLeader(), called="new leader", limit_s=90)),
     ("wait: {until: no leader, called: none, limit_s: 5}", m.Wait(until=c.Leader(-1), called="none", limit_s=5)),
-    ("repeat: {times: 3, steps: [heal, {sleep: 1}]}", m.Repeat(times=3, steps=(m.Heal(), m.Pause(seconds=1)))),
+    ("repeat: {times: 3, steps: [heal, {sleep: 1}]}", m.Repeat(times=3, steps=(m.Heal(), m.Sleep(seconds=1)))),
 ]  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from emulator.scenario import scenario_model as m
 
 KILL, START = m.Kill(node="broker-0"), m.Start(node="broker-0")
-PAUSE = m.Pause(seconds=1.0)
+PAUSE = m.Sleep(seconds=1.0)
 LOOK = m.Await(name="b")
 
 

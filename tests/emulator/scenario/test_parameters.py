@@ -4,7 +4,7 @@ import pytest
 
 from emulator.scenario.load import load_scenario
 from emulator.scenario.parameters import UnusableParameter, with_parameters
-from emulator.scenario.scenario_model import CreateTopic, Cut, Pause, Produce, Repeat, Scenario
+from emulator.scenario.scenario_model import CreateTopic, Cut, Produce, Repeat, Scenario, Sleep
 
 FILE = """\
 id: it
@@ -36,8 +36,8 @@ def loaded(*words: str) -> Scenario:
 def test_a_value_of_one_of_several_steps() -> None:
     """Counted as they are written, those that are repeated, too."""
     repeated = loaded("sleep#2=7", "repeat.times=5").steps[5]
-    assert isinstance(repeated, Repeat) and (repeated.times, repeated.steps) == (5, (Pause(seconds=7),))
-    assert loaded("sleep#1=0.5").steps[3] == Pause(seconds=0.5)
+    assert isinstance(repeated, Repeat) and (repeated.times, repeated.steps) == (5, (Sleep(seconds=7),))
+    assert loaded("sleep#1=0.5").steps[3] == Sleep(seconds=0.5)
 
 
 def test_a_key_of_a_verb_and_one_beside_it_that_was_not_there() -> None:

@@ -67,7 +67,7 @@ def test_the_dual_leader_script() -> None:
         m.Record(what="partition-state"),
         m.Record(what="controller"),
         m.Produce(broker=BrokerId(0), values=("a", "b"), acks=-1),
-        m.Pause(seconds=2.5),
+        m.Sleep(seconds=2.5),
         m.TakeSnapshot(label="before"),
         m.Cut(links=m.AzLinks("az-0")),
         m.Wait(until=NewLeader(), called="new leader", limit_s=90),

@@ -90,7 +90,7 @@ STEPS: tuple[m.AnyStep, ...] = (
     m.Stop(node="active-controller"),
     m.Cut(links=m.OpenedLinks("leader:t-0", "active-controller")),
     m.AskMetadata(broker="leader:t-0"),
-    m.Repeat(times=2, steps=(m.Pause(seconds=1), m.ElectPreferred(partitions=("t-1",)))),
+    m.Repeat(times=2, steps=(m.Sleep(seconds=1), m.ElectPreferred(partitions=("t-1",)))),
     m.Record(what="partition-state", partition="t-1"),
     m.Fetch(broker=BrokerId(1), offset=Offset(3), partition="t-1"),
 )

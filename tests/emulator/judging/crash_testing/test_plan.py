@@ -47,7 +47,7 @@ def test_the_step_is_one_of_the_script() -> None:
 
 
 def test_steps_of_a_repetition_count_each_time() -> None:
-    pause = m.Pause(seconds=1.0)
+    pause = m.Sleep(seconds=1.0)
     assert step_count((pause, m.Repeat(times=3, steps=(pause, pause)))) == 7
 
 

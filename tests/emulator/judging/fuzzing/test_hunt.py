@@ -13,7 +13,7 @@ from emulator.judging.fuzzing.fuzz_search import GENERATION, Drawer, Ended, Find
 from emulator.judging.fuzzing.generator import drawn
 from emulator.judging.judged import play_and_judge
 from emulator.runs.resolve import resolve
-from emulator.scenario.scenario_model import Pause
+from emulator.scenario.scenario_model import Sleep
 
 pytestmark = pytest.mark.slow
 
@@ -102,7 +102,7 @@ def test_a_find_shows_when_played_again() -> None:
     again = read(least.file, least.name)
     assert again is not None and tried(again, 27).has(broken.cause) and least.steps == len(again.steps)
     assert play_and_judge(resolve(again), 27, run="27").verdict.checks["lost-acknowledged"].verdict == "violated"
-    assert isinstance(again.steps[-1], Pause) and again.steps[-1].seconds <= 10
+    assert isinstance(again.steps[-1], Sleep) and again.steps[-1].seconds <= 10
 
 
 @pytest.mark.slow
@@ -126,7 +126,7 @@ def test_what_does_not_settle_is_waited_for_as_long_as_a_hunt_does() -> None:
     (broken,) = (one for one in tried(scenario, 0).broken if one.what == "settled")
     least = small(Find(broken.what, broken.rule, broken.text, 0, text), TRIALS)
     again = read(least.file, least.name)
-    assert again is not None and isinstance(again.steps[-1], Pause) and again.steps[-1].seconds >= 150
+    assert again is not None and isinstance(again.steps[-1], Sleep) and again.steps[-1].seconds >= 150
 
 
 def test_a_cause_is_one_find_however_often_it_is_found() -> None:

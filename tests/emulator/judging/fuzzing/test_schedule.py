@@ -75,6 +75,6 @@ def test_what_is_changed_begins_alike_and_is_mended() -> None:
     for seed in range(20):
         changed = mutated(scenario, random.Random(seed), [scenario], frozenset())
         assert changed.steps[:2] == head
-        assert isinstance(changed.steps[-1], m.Pause)
+        assert isinstance(changed.steps[-1], m.Sleep)
         times = [step.at_s for step in changed.steps if step.at_s is not None]
         assert times == sorted(times)

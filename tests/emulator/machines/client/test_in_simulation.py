@@ -94,8 +94,8 @@ def play(
     library-produce becomes a pause, and the end waits.
     """
     scenario = find_scenario(str(GOLDEN / f"{recording}@{version}" / "1.json"))
-    steps = tuple(m.Pause(seconds=20) if isinstance(s, m.LibraryProduce) else s for s in scenario.steps)
-    steps += (m.Pause(seconds=10),)
+    steps = tuple(m.Sleep(seconds=20) if isinstance(s, m.LibraryProduce) else s for s in scenario.steps)
+    steps += (m.Sleep(seconds=10),)
     old = [node for node in scenario.topology.nodes if "client" not in node.roles]
     topology = Topology((*old, *more))
     resolved = resolve(msgspec.structs.replace(scenario, steps=steps, topology=topology), version)
