@@ -28,7 +28,7 @@ from audit.input import RunDirectory, escaped
 from audit.java import is_local
 from audit.spark_session import SparkFailed
 from emulator.regular_files import open_regular
-from emulator.run_layout import EVENT_SUFFIX
+from emulator.run_layout import EVENT_SUFFIX, EVENTS_FOLDER
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -126,9 +126,8 @@ def with_family(lines: DataFrame) -> DataFrame:
 
 
 class _Range(NamedTuple):
-    """The lines that begin in these bytes of a file. `run`: its directory; `key`: the run's key."""
+    """The lines that begin in these bytes of a file. `key`: the run's key."""
 
-    run: Path
     path: Path
     source: Source
     key: str
@@ -206,7 +205,8 @@ class _Compacting:
 
     def _leave(self, lines: bytes, one: _Range) -> None:
         """Leave lines to Spark, in a file with the name of their source."""
-        path = self._left / one.key / one.path.relative_to(one.run)
+        below = 2 if one.path.parent.name == EVENTS_FOLDER else 3  # a node's own folder
+        path = self._left / one.key / Path(*one.path.parts[-below:])
         with self._alone:
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("ab") as file:
@@ -220,7 +220,7 @@ def _ranges(runs: Sequence[RunDirectory]) -> Iterator[_Range]:
             if not file.wire:
                 source = Source(called, file.path.name)
                 for begin in range(0, file.size_bytes, BLOCK_BYTES):
-                    yield _Range(run.path, file.path, source, key, begin, min(begin + BLOCK_BYTES, file.size_bytes))
+                    yield _Range(file.path, source, key, begin, min(begin + BLOCK_BYTES, file.size_bytes))
 
 
 def _lines_of(one: _Range) -> list[bytes]:
