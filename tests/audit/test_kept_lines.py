@@ -56,12 +56,16 @@ def both_alike(spark: SparkSession, runs: list[RunDirectory], path: Path) -> Cou
     return here
 
 
+CHANGED = 1_000
+"""Lines that are changed at random; no other good line is left to Spark."""
+
+
 def strange() -> Trace:
     """One file of changed lines mixed with good ones, and one with a line of every strange kind."""
     drawn = random.Random(20_261_128)
     trace = dual_leader()
     good = [line.rstrip(b"\n") for line in trace.files[FILE]]
-    trace.files[FILE].extend(changed(drawn.choice(good), drawn) + b"\n" for _ in range(1_000))
+    trace.files[FILE].extend(changed(drawn.choice(good), drawn) + b"\n" for _ in range(CHANGED))
     trace.files["broker-1", 1, False].extend(line + b"\n" for line in NASTY)
     return trace
 
@@ -101,7 +105,7 @@ def empty() -> Trace:
 @pytest.mark.parametrize(
     ("trace", "left"),
     [
-        (strange, 1000),
+        pytest.param(strange, CHANGED + len(NASTY), id="strange"),
         *(
             pytest.param(trace, left, marks=pytest.mark.slow)
             for trace, left in [(dual_leader, 0), (without_an_end, 0), (with_a_beginning, 0), (torn, 1), (empty, 0)]
