@@ -69,7 +69,7 @@ def test_a_sample_of_native_machines_says_the_same(monkeypatch: pytest.MonkeyPat
     assert len(manifest.modules) == sum(1 for module in sample if not module.reason) > 30
     pure, native = (result_of(side, "results", 10, tmp_path / "native") for side in SIDES)
     assert native == pure
-    assert len({result["shape"] for result in pure}) == len(pure) == 10
+    assert len({result["trace"] for result in pure}) == len(pure) == 10
 
 
 @pytest.mark.slow
