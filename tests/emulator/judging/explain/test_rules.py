@@ -54,7 +54,7 @@ def test_a_record_of_acks_all_is_promised() -> None:
     [
         (Led(9, 1, epoch=1, log_end=2), [], [], [], True),  # it never had c
         (Led(9, 0, epoch=2, log_end=3), [], [], [], False),  # its own leader has it still
-        (Led(9, 0, epoch=2, log_end=2), [], [], [], False),  # nobody told it to cut
+        (Led(9, 0, epoch=2, log_end=2), [], [], [], False),  # no truncation was requested
         (
             Led(9, 0, epoch=2, log_end=2),
             [],
@@ -258,7 +258,7 @@ def test_a_follower_that_died_while_it_cut_its_log_has_cut_it() -> None:
             [Written(2, 2, epoch=0, first=2, last=2, digest=9)],
             Led(9, 1, epoch=1, log_end=3),
             False,
-        ),  # that is somebody else's
+        ),  # another broker's
     ],
 )
 def test_who_held_another_record_in_its_place_may_lose_it_for_all_where_logs_part_unfound(
@@ -387,7 +387,7 @@ def past(leaders: list[Led], fetched: Fetched, *roles: Followed, digest: int = 7
         ),  # broker-0 led throughout
         ("2.0.1", LED_BY_2, Fetched(11, 2, source=0, epoch=2), False),  # it began in the epoch
         ("2.0.1", LED_BY_2, Fetched(2, 2, source=0, epoch=0, until_ms=13), False),  # it had ended in time
-        ("2.0.1", LED_BY_2, Fetched(2, 2, source=1, epoch=0), False),  # it fetched from somebody else
+        ("2.0.1", LED_BY_2, Fetched(2, 2, source=1, epoch=0), False),  # fetched from another broker
     ],
 )
 def test_who_fetches_on_from_an_epoch_of_the_past_may_lose_for_all_up_to_2_0(
@@ -431,7 +431,7 @@ def test_another_record_than_the_lost_one_proves_nothing() -> None:
             [Led(1, 0, epoch=0, log_end=0), Led(10, 0, epoch=2, log_end=0)],
             Copied(12, 2, first=3, followed=0, epoch=2),
             False,
-        ),  # nobody led in between
+        ),  # no leader in between
         ("2.0.1", TWO_EPOCHS, Copied(12, 2, first=3, followed=1, epoch=2), False),  # one order late
     ],
 )
