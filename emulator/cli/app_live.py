@@ -11,7 +11,7 @@ from typing import Annotated, Final
 
 from cyclopts import App, Group, Parameter
 
-from emulator.cli.cluster_options import DEFAULTS, Asked, Json
+from emulator.cli.cluster_options import DEFAULTS, ClusterOptions, Json
 from emulator.cli.play_options import OF_KAFKA, Settings
 from emulator.faults.link_fault_kinds import LINK_FAULTS, Cut, LinkFault
 from emulator.runs.deployment_options import Driver, Engine
@@ -106,7 +106,9 @@ def attach(topology: str = "three-az", /, *, project: str | None = None, json: J
 
 
 @app.command
-def down(*, all_: Annotated[bool, Parameter(name="--all", negative=())] = False, options: Asked = DEFAULTS) -> int:
+def down(
+    *, all_: Annotated[bool, Parameter(name="--all", negative=())] = False, options: ClusterOptions = DEFAULTS
+) -> int:
     """Stop a cluster, and clean up after killed ones.
 
     Parameters
@@ -120,7 +122,7 @@ def down(*, all_: Annotated[bool, Parameter(name="--all", negative=())] = False,
 
 
 @app.command
-def status(*, watch: bool = False, options: Asked = DEFAULTS) -> int:
+def status(*, watch: bool = False, options: ClusterOptions = DEFAULTS) -> int:
     """Show each node's own view: leaders, controllers and log ends; and the faults in force.
 
     Parameters
@@ -156,7 +158,7 @@ PLACES: Final = "az-0, leader:TOPIC-N, active-controller, A B, A '->' B (one way
 
 
 def _link_command(fault: type[LinkFault]) -> Callable[..., int]:
-    def command(*places: Words, part: Part = ALL, options: Asked = DEFAULTS) -> int:
+    def command(*places: Words, part: Part = ALL, options: ClusterOptions = DEFAULTS) -> int:
         from emulator.cli.commands.live_faults import link_fault_command
 
         return link_fault_command(options.asking(fault.VERB), places, part.only or (), part.client_id)
@@ -177,7 +179,7 @@ for _verb, _fault in LINK_FAULTS.items():
 
 
 @app.command
-def heal(*places: Words, kind: LinkFaultKind | None = None, options: Asked = DEFAULTS) -> int:
+def heal(*places: Words, kind: LinkFaultKind | None = None, options: ClusterOptions = DEFAULTS) -> int:
     """End the link faults that name all of these places; without places, every link fault.
 
     Frames that `hold` has queued go on.

@@ -6,7 +6,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from emulator.cli.app_live import LIVE
-from emulator.cli.cluster_options import DEFAULTS, WAITING, Asked, Waiting
+from emulator.cli.cluster_options import DEFAULTS, WAITING, ClusterOptions, Waiting
 from emulator.cli.play_options import Files, Setting
 
 app = App(name="use")
@@ -76,7 +76,7 @@ def topic_create(
 
 
 @topic_app.command(name="describe")
-def topic_describe(name: str = "", /, *, options: Asked = DEFAULTS) -> int:
+def topic_describe(name: str = "", /, *, options: ClusterOptions = DEFAULTS) -> int:
     """Show leader, epoch, replicas and in-sync replicas, and brokers with another view.
 
     Parameters
@@ -90,7 +90,7 @@ def topic_describe(name: str = "", /, *, options: Asked = DEFAULTS) -> int:
 
 
 @topic_app.command(name="list")
-def topic_list(*, options: Asked = DEFAULTS) -> int:
+def topic_list(*, options: ClusterOptions = DEFAULTS) -> int:
     """List every topic with its numbers of partitions, replicas and partitions with a leader."""
     from emulator.cli.commands.live_topics import list_topics_command
 
@@ -349,7 +349,7 @@ def workload_start(
     settings: Files = None,
     consumers: bool = True,
     az: Listed = None,
-    options: Asked = DEFAULTS,
+    options: ClusterOptions = DEFAULTS,
 ) -> int:
     """Start producers and consumers in each AZ, until `workload stop`; records every operation.
 
@@ -425,7 +425,7 @@ def workload_stop(
 
 
 @workload_app.command(name="status")
-def workload_status(*, options: Asked = DEFAULTS) -> int:
+def workload_status(*, options: ClusterOptions = DEFAULTS) -> int:
     """Show counts of sent, acknowledged, refused, unknown and read records, by client."""
     from emulator.cli.commands.live_clients import workload_status_command
 

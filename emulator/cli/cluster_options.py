@@ -14,7 +14,7 @@ Json = Annotated[bool, Parameter(name="--json", negative=(), help="Print the res
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class ClusterOptions:
     """The cluster that a command addresses, and the format of its output."""
 
     cluster: Cluster = None
@@ -27,7 +27,7 @@ class Asked:
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class Waiting(Asked):
+class Waiting(ClusterOptions):
     """Options of a command that waits for an outcome."""
 
     wait: Annotated[float | None, Parameter(name="--wait", help="Time limit in seconds; by default about 1.5.")] = None
@@ -36,11 +36,11 @@ class Waiting(Asked):
         return _asking(command, self, self.wait)
 
 
-DEFAULTS: Final = Asked()
+DEFAULTS: Final = ClusterOptions()
 WAITING: Final = Waiting()
 
 
-def _asking(command: str, options: Asked, wait_s: float | None) -> "Asking":
+def _asking(command: str, options: ClusterOptions, wait_s: float | None) -> "Asking":
     from emulator.cli.commands.control_calls import Asking  # what a command does is imported when it is called
 
     return Asking(command, options.cluster, wait_s, options.json)
