@@ -17,8 +17,8 @@ from typing import Final
 
 import msgspec
 
-from emulator.judging.advice.advice import asked_of
-from emulator.judging.advice.advice_runs import Asked, Choice, FaultPlayer, base_of
+from emulator.judging.advice.advice import options_of
+from emulator.judging.advice.advice_runs import AdviceOptions, Choice, FaultPlayer, base_of
 from emulator.judging.advice.outcomes import PROMISES, Outcome
 from emulator.judging.advice.single_faults import Fault
 from emulator.toplevel_errors import ended
@@ -105,13 +105,13 @@ def choice_of(version: str, at: int) -> Choice:
     return Choice(version, tuple(f"{name}={value}" for name, value in PROFILES[at].items()))
 
 
-def version_plan(version: str, places: tuple[int, ...]) -> Asked:
+def version_plan(version: str, places: tuple[int, ...]) -> AdviceOptions:
     """All faults; its choices are the profiles at `places`, in their order. No runs."""
     choices = [choice_of(version, at) for at in places]
     bases = [base_of(choice, version) for choice in choices]
     assert all(base.faults == bases[0].faults for base in bases), "profiles say nothing of time-outs"
     return msgspec.structs.replace(
-        asked_of(choices[0], bases[0], ()), choices=tuple(choices), replicas=tuple(base.replicas for base in bases)
+        options_of(choices[0], bases[0], ()), choices=tuple(choices), replicas=tuple(base.replicas for base in bases)
     )
 
 
@@ -120,7 +120,7 @@ def add(cell: Cell, outcome: Outcome) -> None:
 
     Runs come in any order: of equal waits, the one with the first name and seed is kept.
     """
-    if outcome.untold:
+    if outcome.inconclusive:
         cell.untold.setdefault(outcome.fault, []).append(outcome.seed)
         return
     cell.runs += 1
@@ -150,7 +150,7 @@ def in_order(cell: Cell, faults: tuple[Fault, ...]) -> Cell:
     )
 
 
-def play_seed(plan: Asked, cells: list[Cell], seed: int) -> None:
+def play_seed(plan: AdviceOptions, cells: list[Cell], seed: int) -> None:
     """All of one version, into `cells`, which are those of its choices."""
     every = product(range(len(plan.choices)), range(len(plan.faults)), (seed,))
     runs = msgspec.structs.replace(plan, runs=tuple(every))

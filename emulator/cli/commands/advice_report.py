@@ -12,7 +12,7 @@ from rich.text import Text
 
 from emulator.check_table import ADVICE
 from emulator.judging.advice.advice import CAUSES_MAX, Advice, PairsAdvice
-from emulator.judging.advice.advice_output import Told, shown_of
+from emulator.judging.advice.advice_output import AdviceReport, shown_of
 from emulator.judging.advice.advice_runs import Base
 from emulator.judging.advice.advice_text import (
     change_words,
@@ -34,7 +34,7 @@ OTHERS_MAX = 3
 """Maximum of pairs with the same promise and cause named besides the first; JSON has all."""
 
 
-def print_advice(report: Told, wall_s: float) -> None:
+def print_advice(report: AdviceReport, wall_s: float) -> None:
     """Print the verdict, a table, and the reasons, to stdout."""
     advice, base, replays = report.advice, report.base, report.replays
     lines = for_lines()
@@ -55,14 +55,15 @@ def print_advice(report: Told, wall_s: float) -> None:
             for line in _reason_lines(summary, broken, advice, replays[summary.fault.name]):
                 lines.print(line, markup=False, soft_wrap=True)
     for summary in advice.summaries:
-        if summary.told < summary.runs:
-            untold = f"{summary.fault.text}: {summary.runs - summary.told} runs are inconclusive: {summary.untold}"
-            for line in wrap(untold, WIDTH, subsequent_indent="  "):
+        if summary.conclusive < summary.runs:
+            missing = summary.runs - summary.conclusive
+            text = f"{summary.fault.text}: {missing} runs are inconclusive: {summary.inconclusive}"
+            for line in wrap(text, WIDTH, subsequent_indent="  "):
                 lines.print(line, markup=False)
     for bug, replay in report.bugs:
         lines.print(f"bug of faultline: {bug.fault}, seed {bug.seed}: {bug.error}", markup=False, soft_wrap=True)
         lines.print(f"  {'replay':<7} {replay}", markup=False, soft_wrap=True)
-    runs, seeds = len(advice.asked.runs), seeds_words(advice)
+    runs, seeds = len(advice.options.runs), seeds_words(advice)
     played = f"{len(advice.summaries)} single faults, each with {seeds}: {runs} runs, {advice.runs} for changes"
     if report.pairs is not None:
         _print_pairs(report.pairs, replays)
@@ -75,7 +76,7 @@ def _exhausted(base: Base) -> str:
 
 
 def _whose(base: Base) -> Iterator[str]:
-    """Of a cluster that was asked: what it is, and every setting by who says it."""
+    """A running cluster's version and nodes, and every setting by its source."""
     if not base.cluster.of:
         return
     brokers, azs = len(base.cluster.brokers), len(base.cluster.topology.azs)
@@ -149,7 +150,7 @@ def _reason_lines(summary: FaultSummary, broken: Broken, advice: Advice, replay:
     yield ""
 
 
-def as_json(report: Told) -> dict[str, Any]:
+def as_json(report: AdviceReport) -> dict[str, Any]:
     """The advice as a JSON document.
 
     `waits_ms`, `refused`: of writes; `reads_wait_ms`, `reads_stopped`: of consumers. `cluster`: the running cluster and
@@ -164,7 +165,7 @@ def as_json(report: Told) -> dict[str, Any]:
         "sources": base.sources,
         "cluster": base.cluster.of,
         "warnings": base.warnings,
-        "runs": len(advice.asked.runs),
+        "runs": len(advice.options.runs),
         "runs_for_changes": advice.runs,
         "exhausted": "single faults" if base.every else "",
         "recommendation": msgspec.to_builtins(report.recommendation),
@@ -179,8 +180,8 @@ def as_json(report: Told) -> dict[str, Any]:
                 "fault": one.fault.text,
                 "moment": one.fault.moment,
                 "runs": one.runs,
-                "told": one.told,
-                "untold": one.untold,
+                "told": one.conclusive,
+                "untold": one.inconclusive,
                 "waits_ms": one.writes.waited_ms,
                 "refused": one.writes.refused,
                 "reads_wait_ms": one.reads.waited_ms,
@@ -208,7 +209,7 @@ def _pairs_as_json(pairs: PairsAdvice, replays: Mapping[str, str]) -> dict[str, 
         "exhausted": pairs.played == pairs.of,
         "runs_for_changes": pairs.advice.runs,
         "known": pairs.known,
-        "untold": sum(one.runs - one.told for one in pairs.advice.summaries),
+        "untold": sum(one.runs - one.conclusive for one in pairs.advice.summaries),
         "causes": [
             {
                 "check": cause.check,

@@ -22,9 +22,9 @@ from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
 from emulator.cli.on_spark import NotOnSpark, players_of, require_spark
 from emulator.cluster.cluster_registry import NoCluster
 from emulator.exit_codes import BROKEN, BUG, HELD, UNKNOWN
-from emulator.judging.advice.advice import Advice, PairsAdvice, advise, advise_pairs, asked_of, recommend
+from emulator.judging.advice.advice import Advice, PairsAdvice, advise, advise_pairs, options_of, recommend
 from emulator.judging.advice.advice_cluster import THREE_AZS, Cluster, of_counts, of_file
-from emulator.judging.advice.advice_output import Told
+from emulator.judging.advice.advice_output import AdviceReport
 from emulator.judging.advice.advice_page import page_of
 from emulator.judging.advice.advice_runs import Base, Bug, Choice, FaultPlayer, base_of, text_of
 from emulator.judging.advice.pairs import pairs_of
@@ -81,7 +81,7 @@ def advise_command(options: AdviseOptions) -> int:
     requested = Choice(options.kafka_version or cluster.version, options.sets, options.files)
     base = _only(options.fault, base_of(requested, options.kafka_version, cluster))
     choice = msgspec.structs.replace(requested, kafka_version=base.version)
-    campaign = asked_of(choice, base, seeds)
+    campaign = options_of(choice, base, seeds)
     with players_of(options.master) as players:
         player = FaultPlayer(players)
         with progress_of(f"{len(base.faults)} faults", len(campaign.runs)) as ended:
@@ -91,7 +91,7 @@ def advise_command(options: AdviseOptions) -> int:
     rounds = [advice] if pairs is None else [advice, pairs.advice]
     replays = dict(replay for one in rounds for replay in _written(one, folder))
     bugs = tuple(_written_bug(number, bug, folder) for number, bug in enumerate(player.bugs, 1))
-    report = Told(advice, base, replays, pairs, recommendation, bugs)
+    report = AdviceReport(advice, base, replays, pairs, recommendation, bugs)
     if options.json:
         print(msgspec.json.encode(as_json(report)).decode())
     else:
@@ -103,7 +103,7 @@ def advise_command(options: AdviseOptions) -> int:
     summaries = [summary for one in rounds for summary in one.summaries]
     if any(one.broken for one in summaries):
         return BROKEN
-    return UNKNOWN if any(not one.told for one in summaries) else HELD
+    return UNKNOWN if any(not one.conclusive for one in summaries) else HELD
 
 
 def _cluster(options: AdviseOptions) -> Cluster:
@@ -170,7 +170,7 @@ def _pairs(
 ) -> PairsAdvice:
     faults = tuple(pairs_of(base.faults))
     of_pairs = msgspec.structs.replace(base, faults=faults)
-    campaign = asked_of(singles.asked.choices[0], of_pairs, parse_seeds(options.seeds or SEEDS_OF_PAIRS))
+    campaign = options_of(singles.options.choices[0], of_pairs, parse_seeds(options.seeds or SEEDS_OF_PAIRS))
     count = len(campaign.runs) if options.runs is None else min(options.runs, len(campaign.runs))
     with progress_of(f"{count} of {len(campaign.runs)} runs of pairs", count, limit_s=limit_s) as ended:
         return advise_pairs(campaign, of_pairs, singles.summaries, ended, player, options.runs)
@@ -178,11 +178,11 @@ def _pairs(
 
 def _written(advice: Advice, folder: Path) -> Iterator[tuple[str, str]]:
     """(fault, replay command without the seed) of each fault that breaks a promise."""
-    places = {fault.name: place for place, fault in enumerate(advice.asked.faults)}
+    places = {fault.name: place for place, fault in enumerate(advice.options.faults)}
     for one in advice.summaries:
         if one.broken:
-            text = text_of(advice.asked, 0, places[one.fault.name])
-            yield one.fault.name, _replay(folder / f"{one.fault.name}.yaml", text, advice.asked.choices[0])
+            text = text_of(advice.options, 0, places[one.fault.name])
+            yield one.fault.name, _replay(folder / f"{one.fault.name}.yaml", text, advice.options.choices[0])
 
 
 def _written_bug(number: int, bug: Bug, folder: Path) -> tuple[Bug, str]:

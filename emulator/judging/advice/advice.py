@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import msgspec
 
-from emulator.judging.advice.advice_runs import Asked, Base, Choice, FaultPlayer, base_of
+from emulator.judging.advice.advice_runs import AdviceOptions, Base, Choice, FaultPlayer, base_of
 from emulator.judging.advice.availability import worst_of
 from emulator.judging.advice.loss_causes import Cause, causes_of
 from emulator.judging.advice.outcomes import Outcome
@@ -28,7 +28,7 @@ class Advice(msgspec.Struct):
     `runs`: count of runs for the remedies.
     """
 
-    asked: Asked
+    options: AdviceOptions
     summaries: list[FaultSummary]
     remedies: dict[Finding, tuple[str, ...]]
     runs: int
@@ -48,10 +48,10 @@ class PairsAdvice(msgspec.Struct):
     known: int
 
 
-def asked_of(choice: Choice, base: Base, seeds: Iterable[int]) -> Asked:
+def options_of(choice: Choice, base: Base, seeds: Iterable[int]) -> AdviceOptions:
     """Options of a run of every fault with every seed."""
     runs = tuple((0, place, seed) for place in range(len(base.faults)) for seed in seeds)
-    return Asked(
+    return AdviceOptions(
         cluster=base.cluster,
         choices=(choice,),
         faults=base.faults,
@@ -61,7 +61,7 @@ def asked_of(choice: Choice, base: Base, seeds: Iterable[int]) -> Asked:
     )
 
 
-def advise(options: Asked, base: Base, ended: Ended, player: FaultPlayer) -> Advice:
+def advise(options: AdviceOptions, base: Base, ended: Ended, player: FaultPlayer) -> Advice:
     """Play all faults and search remedies. `ended` is called for each run of the first round."""
     outcomes: list[Outcome] = []
     player.play(options, lambda _, outcome: outcomes.append(outcome), ended)
@@ -76,7 +76,7 @@ def recommend(advice: Advice, base: Base, player: FaultPlayer) -> Recommendation
     Changes that contradict one another are left out, those that end fewest findings first. Where all of them together
     break another promise, at most ADDED_MAX further parts are added. One seed of each fault is played, and all seeds of
     faults that break something without the change."""
-    options, findings = advice.asked, findings_of(advice.summaries)
+    options, findings = advice.options, findings_of(advice.summaries)
     changes = fewest(advice.remedies)
     while changes and not _usable(options.choices[0], _union(changes), base):
         changes.pop()
@@ -118,13 +118,13 @@ def recommend(advice: Advice, base: Base, player: FaultPlayer) -> Recommendation
     )
 
 
-def _one_seed(options: Asked) -> tuple[tuple[int, int, int], ...]:
+def _one_seed(options: AdviceOptions) -> tuple[tuple[int, int, int], ...]:
     """The first run of each fault."""
     return tuple({run[1]: run for run in reversed(options.runs)}.values())
 
 
 def _outcomes(
-    options: Asked, base: Base, tried: Sequence[tuple[str, ...]], faults: Sequence[Fault], player: FaultPlayer
+    options: AdviceOptions, base: Base, tried: Sequence[tuple[str, ...]], faults: Sequence[Fault], player: FaultPlayer
 ) -> dict[int, list[Outcome]]:
     """{number of the change: outcomes}"""
     wanted = [(number, fault.name) for number in range(len(tried)) for fault in faults]
@@ -139,7 +139,7 @@ def _union(changes: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
 
 
 def advise_pairs(
-    options: Asked,
+    options: AdviceOptions,
     base: Base,
     singles: Sequence[FaultSummary],
     ended: Ended,
@@ -182,7 +182,11 @@ def _fresh(summaries: Iterable[FaultSummary], singles: Iterable[FaultSummary]) -
 
 
 def _remedies(
-    options: Asked, base: Base, summaries: Iterable[FaultSummary], unresolved: Sequence[Finding], player: FaultPlayer
+    options: AdviceOptions,
+    base: Base,
+    summaries: Iterable[FaultSummary],
+    unresolved: Sequence[Finding],
+    player: FaultPlayer,
 ) -> tuple[dict[Finding, tuple[str, ...]], int]:
     parts = parts_of(base)
     before = _before(summaries)
@@ -229,7 +233,7 @@ def _usable(choice: Choice, change: tuple[str, ...], base: Base) -> bool:
 
 
 def _shared(
-    options: Asked, base: Base, summaries: Sequence[FaultSummary], causes: Sequence[Cause], player: FaultPlayer
+    options: AdviceOptions, base: Base, summaries: Sequence[FaultSummary], causes: Sequence[Cause], player: FaultPlayer
 ) -> tuple[dict[Finding, tuple[str, ...]], int]:
     """Remedies of causes: a change for the first pair is tried with the cause's other pairs too."""
     firsts = [(cause.check, cause.faults[0]) for cause in causes]
@@ -255,7 +259,7 @@ def _before(summaries: Iterable[FaultSummary]) -> dict[str, frozenset[str]]:
 
 
 def _tried(
-    options: Asked,
+    options: AdviceOptions,
     base: Base,
     tried: Sequence[tuple[str, ...]],
     wanted: Iterable[tuple[int, str]],

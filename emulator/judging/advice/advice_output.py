@@ -11,7 +11,7 @@ from emulator.judging.advice.recommendation import Recommendation
 from emulator.judging.advice.summary import Broken, FaultSummary
 
 
-class Told(msgspec.Struct, frozen=True):
+class AdviceReport(msgspec.Struct, frozen=True):
     """Data of a report.
 
     `replays`: {fault that breaks something: the command that replays its scenario, without the seed}. `pairs`: None if

@@ -14,7 +14,7 @@ from emulator.check_table import ADVICE
 from emulator.html_file import html_file
 from emulator.judging import campaigns
 from emulator.judging.advice.advice import CAUSES_MAX, Advice, PairsAdvice
-from emulator.judging.advice.advice_output import Told, shown_of
+from emulator.judging.advice.advice_output import AdviceReport, shown_of
 from emulator.judging.advice.advice_runs import Base
 from emulator.judging.advice.advice_text import (
     change_words,
@@ -37,7 +37,7 @@ PAIRS_MAX = 50
 """Maximum of pairs that are named for a cause; JSON has all."""
 
 
-def page_of(report: Told) -> str:
+def page_of(report: AdviceReport) -> str:
     advice, base, replays = report.advice, report.base, report.replays
     parts = [
         _head(report),
@@ -45,7 +45,9 @@ def page_of(report: Told) -> str:
         _faults(advice),
         _broken(advice, replays),
         "" if report.pairs is None else _pairs(report.pairs, replays),
-        _untold(advice.summaries if report.pairs is None else [*advice.summaries, *report.pairs.advice.summaries]),
+        _inconclusive(
+            advice.summaries if report.pairs is None else [*advice.summaries, *report.pairs.advice.summaries]
+        ),
         _settings(base),
     ]
     style = _text(campaigns.__package__, "page.css") + _text(__package__, "page.css")
@@ -61,17 +63,17 @@ def _text(package: str, name: str) -> str:
     return files(package).joinpath(name).read_text(encoding="utf-8")
 
 
-def _head(report: Told) -> str:
+def _head(report: AdviceReport) -> str:
     advice = report.advice
     summaries = [*advice.summaries, *(report.pairs.advice.summaries if report.pairs is not None else ())]
     found = {broken.check for one in summaries for broken in one.broken}
     if found:
         kind, badge = "bad", f"{len(found)} of {len(PROMISES)} promises are broken"
-    elif any(not one.told for one in summaries):
+    elif any(not one.conclusive for one in summaries):
         kind, badge = "unsure", "No promise was broken, and some faults have no conclusive run"
     else:
         kind, badge = "good", "Every promise was kept"
-    runs, seeds = len(advice.asked.runs), seeds_words(advice)
+    runs, seeds = len(advice.options.runs), seeds_words(advice)
     sentences = [
         *verdicts(advice.summaries),
         *([f"Settings are those of {report.base.cluster.of}."] if report.base.cluster.of else []),
@@ -117,7 +119,7 @@ def _faults(advice: Advice) -> str:
     azs = list(dict.fromkeys(az for one in advice.summaries for az in one.writes.waited_ms))
     rows, quiet = [], []
     for one in advice.summaries:
-        if one.told and not one.broken and not one.has_waits:
+        if one.conclusive and not one.broken and not one.has_waits:
             quiet.append(one)
             continue
         checks = {broken.check: broken for broken in one.broken}
@@ -142,7 +144,7 @@ def _faults(advice: Advice) -> str:
 
 def _cell(summary: FaultSummary, broken: Broken | None) -> str:
     if broken is None:
-        word, sign = (KEPT, "–") if summary.told else (UNKNOWN, "?")
+        word, sign = (KEPT, "–") if summary.conclusive else (UNKNOWN, "?")
         return f'<td class="is-kept"><span aria-label="{word}">{sign}</span></td>'
     share = escape(percent(broken.runs, broken.of))
     return f'<td class="is-broken"><a href="#{_anchor(summary, broken)}">{share}</a></td>'
@@ -202,12 +204,12 @@ def _pairs(pairs: PairsAdvice, replays: Mapping[str, str]) -> str:
     return f"<h2>Pairs of faults</h2>{lines}{''.join(parts)}"
 
 
-def _untold(summaries: Sequence[FaultSummary]) -> str:
+def _inconclusive(summaries: Sequence[FaultSummary]) -> str:
     rows = [
-        f'<tr><th scope="row">{escape(_named(one))}</th><td>{one.runs - one.told} of {one.runs}</td>'
-        f"<td>{escape(one.untold)}</td></tr>"
+        f'<tr><th scope="row">{escape(_named(one))}</th><td>{one.runs - one.conclusive} of {one.runs}</td>'
+        f"<td>{escape(one.inconclusive)}</td></tr>"
         for one in summaries
-        if one.told < one.runs
+        if one.conclusive < one.runs
     ]
     if not rows:
         return ""

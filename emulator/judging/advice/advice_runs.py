@@ -48,7 +48,7 @@ class Choice(msgspec.Struct, frozen=True):
         return frozenset(override.partition("=")[0].strip() for override in self.overrides)
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class AdviceOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options of the runs.
 
     `left_open`: settings without a value, which each scenario needs. `runs`: (choice, fault, seed), by index.
@@ -173,9 +173,9 @@ def _resolved(text: str, version: str | None, overrides: Sequence[str], files: S
 
 
 class AdviceWorker:
-    """Plays runs by their index in `Asked.runs`. One per process."""
+    """Plays runs by their index in `AdviceOptions.runs`. One per process."""
 
-    def __init__(self, options: Asked) -> None:
+    def __init__(self, options: AdviceOptions) -> None:
         self._options = options
         self._files = {choice.files: read_settings_files(choice.files) for choice in options.choices}
         self._known: dict[tuple[int, int], Resolved] = {}
@@ -187,12 +187,12 @@ class AdviceWorker:
         try:
             resolved = self._resolved(choice, place)
         except ValueError as error:  # contradictory settings
-            return choice, Outcome(fault=fault.name, seed=chance, untold=" ".join(str(error).split()))
+            return choice, Outcome(fault=fault.name, seed=chance, inconclusive=" ".join(str(error).split()))
         with collector_disabled():
             run = judge_seed(resolved, chance)
             if isinstance(run, NotJudged):
                 bug = run.why if run.code == BUG else ""
-                return choice, Outcome(fault=fault.name, seed=chance, untold=run.why, bug=bug)
+                return choice, Outcome(fault=fault.name, seed=chance, inconclusive=run.why, bug=bug)
             return choice, outcome_of(fault.name, chance, run, resolved)
 
     def _resolved(self, choice: int, place: int) -> Resolved:
@@ -207,7 +207,7 @@ class AdviceWorker:
         return self._known[choice, place]
 
 
-def text_of(options: Asked, choice: int, place: int) -> str:
+def text_of(options: AdviceOptions, choice: int, place: int) -> str:
     """The text of a run's scenario; explicit idempotence implies its acks."""
     settings = options.choices[choice]
     left_open = {} if IDEMPOTENT in settings.overrides else options.left_open
@@ -235,7 +235,7 @@ class FaultPlayer:
 
     def play(
         self,
-        options: Asked,
+        options: AdviceOptions,
         add: Callable[[int, Outcome], object],
         ended: Callable[[], bool | None] = lambda: True,
     ) -> None:

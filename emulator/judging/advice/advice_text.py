@@ -25,7 +25,7 @@ def summary_lines(
     """
     tell = telling(summaries)
     broken = [one for one in tell if one.broken]
-    lines = _untold(len(summaries) - len(tell), "fault", bool(tell))
+    lines = _inconclusive(len(summaries) - len(tell), "fault", bool(tell))
     if not broken:
         return [*([f"No promise is broken by {len(tell)} {exhausted}."] if tell else []), *lines]
     counts = Counter(found.check for one in broken for found in one.broken)
@@ -73,7 +73,7 @@ def verdicts(summaries: Sequence[FaultSummary]) -> list[str]:
             sentences.append(f"With these settings, {count} of {len(tell)} faults {ADVICE[check].verb}.")
     if tell and not sentences:
         sentences = [f"With these settings, none of {len(tell)} faults loses, doubles or reorders records."]
-    return [*sentences, *_untold(len(summaries) - len(tell), "fault", bool(tell))]
+    return [*sentences, *_inconclusive(len(summaries) - len(tell), "fault", bool(tell))]
 
 
 def pairs_verdicts(pairs: PairsAdvice) -> list[str]:
@@ -89,21 +89,21 @@ def pairs_verdicts(pairs: PairsAdvice) -> list[str]:
             sentences.append(f"{count} of {len(tell)} pairs {ADVICE[check].verb}, and neither of the two does.")
     if len(sentences) == 1 and (tell or not summaries):
         sentences.append("No pair breaks a promise that single faults leave whole.")
-    return [*sentences, *_untold(len(summaries) - len(tell), "pair")]
+    return [*sentences, *_inconclusive(len(summaries) - len(tell), "pair")]
 
 
 def telling(summaries: Sequence[FaultSummary]) -> list[FaultSummary]:
     """Faults with a conclusive run."""
-    return [one for one in summaries if one.told]
+    return [one for one in summaries if one.conclusive]
 
 
-def _untold(count: int, what: str, more: bool = False) -> list[str]:
+def _inconclusive(count: int, what: str, more: bool = False) -> list[str]:
     words = f"{count} {'more ' if more else ''}{what}{'s' if count != 1 else ''}"
     return [f"All runs of {words} are inconclusive."] if count else []
 
 
 def seeds_words(advice: Advice) -> str:
-    seeds = len(advice.asked.runs) // len(advice.asked.faults)
+    seeds = len(advice.options.runs) // len(advice.options.faults)
     return f"{seeds} seed{'s' if seeds != 1 else ''}"
 
 

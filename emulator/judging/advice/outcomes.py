@@ -21,8 +21,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Outcome of a run.
 
     `broken`: {check: count of violations}; `reasons`: {check: explanation of the first}. `writes`, `reads`: waiting
-    times. `untold`: why the run is inconclusive; "" if it is not. `bug`: an exception of this program, also in
-    `untold`.
+    times. `inconclusive`: why the run is inconclusive; "" if it is not. `bug`: an exception of this program, also in
+    `inconclusive`.
     """
 
     fault: str
@@ -31,7 +31,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     reasons: dict[str, str] = {}
     writes: Waits = Waits()
     reads: Waits = Waits()
-    untold: str = ""
+    inconclusive: str = ""
     bug: str = ""
 
 
@@ -46,5 +46,5 @@ def outcome_of(fault: str, seed: int, run: JudgedRun, resolved: Resolved) -> Out
         reasons={name: reason_of(name, checks[name].evidence, evidence) for name in broken},
         writes=writes_of(run.played.world),
         reads=reads_of(run.played.world, run.played.operations, resolved.scenario),
-        untold="; ".join(run.verdict.unknown_because),
+        inconclusive="; ".join(run.verdict.unknown_because),
     )

@@ -14,7 +14,7 @@ import msgspec
 from emulator.judging.advice.single_faults import Fault, Then
 
 Run = tuple[int, int, int]
-"""(choice, fault, seed), as in Asked."""
+"""(choice, fault, seed), as in AdviceOptions."""
 SOON_S = 2.0
 LONG, SHORT = "-and-the-session-service-are-cut-apart", "-without-sessions"
 """Replaced parts of names, which are also names of scenarios and have at most 100 letters."""

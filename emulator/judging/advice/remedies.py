@@ -97,7 +97,7 @@ def changed(choice: Choice, change: tuple[str, ...]) -> Choice:
 def ends(check: str, before: frozenset[str], outcomes: list[Outcome]) -> bool:
     """Whether all runs are conclusive, keep the promise, and break no other one than `before`."""
     return bool(outcomes) and all(
-        not one.untold and check not in one.broken and set(one.broken) <= before for one in outcomes
+        not one.inconclusive and check not in one.broken and set(one.broken) <= before for one in outcomes
     )
 
 

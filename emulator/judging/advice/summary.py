@@ -22,14 +22,15 @@ class Broken(msgspec.Struct, frozen=True):
 class FaultSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Outcomes of one fault.
 
-    `told`: count of conclusive runs; `untold`: why others are inconclusive. `writes`, `reads`: the worst waits of each
-    AZ.
+    `conclusive`: count of conclusive runs; `inconclusive`: why the others are not.
+
+    `writes`, `reads`: the longest waits of each AZ.
     """
 
     fault: Fault
     runs: int
-    told: int
-    untold: str
+    conclusive: int
+    inconclusive: str
     broken: tuple[Broken, ...]
     writes: Waits
     reads: Waits
@@ -52,7 +53,7 @@ def _seed(outcome: Outcome) -> int:
 
 
 def _summary(fault: Fault, outcomes: list[Outcome]) -> FaultSummary:
-    conclusive = [one for one in outcomes if not one.untold]
+    conclusive = [one for one in outcomes if not one.inconclusive]
     broken = []
     for check in PROMISES:
         found = [one for one in conclusive if check in one.broken]
@@ -61,8 +62,8 @@ def _summary(fault: Fault, outcomes: list[Outcome]) -> FaultSummary:
     return FaultSummary(
         fault=fault,
         runs=len(outcomes),
-        told=len(conclusive),
-        untold=next((one.untold for one in outcomes if one.untold), ""),
+        conclusive=len(conclusive),
+        inconclusive=next((one.inconclusive for one in outcomes if one.inconclusive), ""),
         broken=tuple(broken),
         writes=worst_of(one.writes for one in conclusive),
         reads=worst_of(one.reads for one in conclusive),

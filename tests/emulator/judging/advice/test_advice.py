@@ -9,7 +9,7 @@ import pytest
 
 from emulator.cli.commands.advise import AdviseOptions, advise_command
 from emulator.exit_codes import UNUSABLE
-from emulator.judging.advice.advice import Advice, advise, asked_of
+from emulator.judging.advice.advice import Advice, advise, options_of
 from emulator.judging.advice.advice_runs import AdviceWorker, Choice, FaultPlayer, base_of, text_of
 from emulator.judging.advice.outcomes import Outcome
 from emulator.judging.advice.remedies import changed, changes, ends, parts_for
@@ -32,13 +32,13 @@ def advised(version: str, overrides: tuple[str, ...], *names: str, seeds: tuple[
     faults = tuple(fault for fault in base.faults if fault.name in names)
     assert len(faults) == len(names), [fault.name for fault in base.faults]
     base = msgspec.structs.replace(base, faults=faults)
-    return advise(asked_of(choice, base, seeds), base, lambda: None, FaultPlayer(1))
+    return advise(options_of(choice, base, seeds), base, lambda: None, FaultPlayer(1))
 
 
 def outcomes_of(version: str, overrides: tuple[str, ...], name: str) -> Outcome:
     """Of one fault with seed 1."""
     choice = Choice(version, overrides)
-    requested = asked_of(choice, base_of(choice, version), (1,))
+    requested = options_of(choice, base_of(choice, version), (1,))
     place = next(place for place, fault in enumerate(requested.faults) if fault.name == name)
     return AdviceWorker(requested).play(place)[1]
 
@@ -161,7 +161,7 @@ def test_safe_settings_break_nothing_and_who_waits_is_named() -> None:
     names = ("az-0-is-cut-off-load", "broker-0-crashes-load", "broker-1-crashes-election")
     advice = advised("2.8", SAFE, *names)
     for summary in advice.summaries:
-        assert summary.told == summary.runs, summary.untold
+        assert summary.conclusive == summary.runs, summary.inconclusive
         assert summary.broken == ()
         assert max(summary.writes.waited_ms.values()) > 1_000.0
         assert max(summary.reads.waited_ms.values()) > 1_000.0
@@ -170,7 +170,7 @@ def test_safe_settings_break_nothing_and_who_waits_is_named() -> None:
 def test_the_scenario_of_a_fault_replays_to_the_same_broken_promise(tmp_path: Path) -> None:
     advice = advised("2.8", SAFE, "every-broker-loses-power-load")
     path = tmp_path / "every-broker-loses-power-load.yaml"
-    path.write_text(text_of(advice.asked, 0, 0), encoding="utf-8")
+    path.write_text(text_of(advice.options, 0, 0), encoding="utf-8")
     space = Space(scenario=str(path), kafka_version="2.8", overrides=SAFE, first_seed=2)
     row = CampaignWorker(CampaignOptions(space, golden="")).play(0)
     assert row.error == ""
@@ -180,7 +180,7 @@ def test_the_scenario_of_a_fault_replays_to_the_same_broken_promise(tmp_path: Pa
 def test_every_fault_is_a_scenario() -> None:
     choice = Choice("2.8")
     base = base_of(choice, "2.8")
-    requested = asked_of(choice, base, (1,))
+    requested = options_of(choice, base, (1,))
     names = [fault.name for fault in base.faults]
     assert len(set(names)) == len(names)
     for place, name in enumerate(names):

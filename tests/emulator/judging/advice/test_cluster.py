@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from emulator.judging.advice.advice import asked_of, parts_of
+from emulator.judging.advice.advice import options_of, parts_of
 from emulator.judging.advice.advice_cluster import THREE_AZS, Cluster, of_counts, of_file
 from emulator.judging.advice.advice_runs import AdviceWorker, Base, Choice, base_of, text_of
 from emulator.judging.advice.outcomes import Outcome
@@ -31,7 +31,7 @@ def outcome_of(cluster: Cluster, name: str) -> Outcome:
     choice, base = choice_and_base(cluster)
     base = replace(base, faults=tuple(fault for fault in base.faults if fault.name == name))
     assert len(base.faults) == 1
-    return AdviceWorker(asked_of(choice, base, (1,))).play(0)[1]
+    return AdviceWorker(options_of(choice, base, (1,))).play(0)[1]
 
 
 def test_a_replica_is_in_each_az_as_far_as_there_are_brokers() -> None:
@@ -52,7 +52,7 @@ def test_a_replica_is_in_each_az_as_far_as_there_are_brokers() -> None:
 def test_every_fault_of_a_cluster_is_a_scenario_of_it(name: str) -> None:
     cluster = CLUSTERS[name]
     choice, base = choice_and_base(cluster)
-    about = asked_of(choice, base, (1,))
+    about = options_of(choice, base, (1,))
     names = [fault.name for fault in base.faults]
     assert len(set(names)) == len(names)
     for moment in dict.fromkeys(fault.moment for fault in base.faults):
@@ -69,7 +69,7 @@ def test_a_file_says_who_is_there_the_version_and_settings_and_the_command_line_
     assert (base.version, base.settings["zookeeper.session.timeout.ms"]) == ("2.6", 6000)
     assert base.settings["min.insync.replicas"] == 2
     assert any(fault.name == "controller-1-crashes-load" for fault in base.faults)
-    text = text_of(asked_of(choice, base, (1,)), 0, 0)
+    text = text_of(options_of(choice, base, (1,)), 0, 0)
     assert '{"start":"controller-0"}' in text and "tickTime" in text
 
 
@@ -80,18 +80,18 @@ def test_what_only_one_broker_is_given_stays_its_own(tmp_path: Path) -> None:
     assert of_file(str(path)).settings["min.insync.replicas"] == 2
     own = replace(THREE_AZS, by_broker={1: {"log.flush.interval.messages": 1}})
     choice, base = choice_and_base(own)
-    read = load_scenario(text_of(asked_of(choice, base, (1,)), 0, 0), "own.yaml")
+    read = load_scenario(text_of(options_of(choice, base, (1,)), 0, 0), "own.yaml")
     assert read.settings_by_broker == {1: {"log.flush.interval.messages": 1}}
     choice, base = choice_and_base(own, (*ALL, "log.flush.interval.messages=5"))
-    assert "settings_by_broker" not in text_of(asked_of(choice, base, (1,)), 0, 0), "as with `up`: the last word"
+    assert "settings_by_broker" not in text_of(options_of(choice, base, (1,)), 0, 0), "as with `up`: the last word"
 
 
 def test_runs_of_other_clusters_tell_and_a_majority_of_session_servers_comes_back_first() -> None:
     six = outcome_of(CLUSTERS["six"], "az-0-crashes-load")
-    assert (six.untold, set(six.writes.waited_ms)) == ("", {"az-0", "az-1", "az-2"})
+    assert (six.inconclusive, set(six.writes.waited_ms)) == ("", {"az-0", "az-1", "az-2"})
     two = outcome_of(CLUSTERS["2 in 2"], "az-0-crashes-load")
-    assert two.untold == "" and min(two.writes.waited_ms.values()) > 20_000
-    assert outcome_of(CLUSTERS["1 in 1"], "broker-0-crashes-load").untold == ""
+    assert two.inconclusive == "" and min(two.writes.waited_ms.values()) > 20_000
+    assert outcome_of(CLUSTERS["1 in 1"], "broker-0-crashes-load").inconclusive == ""
 
 
 def test_the_default_is_three_azs_as_always() -> None:
@@ -148,7 +148,7 @@ def test_what_each_broker_says_in_a_file_of_its_own_is_what_all_say(tmp_path: Pa
     assert base.sources["broker-2: log.flush.interval.messages"].endswith("server-2.properties:5")
     parts = {part.word for part in parts_of(base)}
     assert parts >= {"min.insync.replicas=2", "unclean.leader.election.enable=false", "log.flush.interval.messages=1"}
-    text = text_of(asked_of(choice, base, (1,)), 0, 0)
+    text = text_of(options_of(choice, base, (1,)), 0, 0)
     assert '"assignment":[0,1]}' in text
 
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from emulator.judging.advice.advice_page import page_of
 from emulator.judging.advice.advice_text import pairs_verdicts, verdicts
 from emulator.judging.advice.summary import Broken
-from tests.emulator.judging.advice.told import LOST, READ, sample_pair_advice, told
+from tests.emulator.judging.advice.sample_advice import LOST, READ, sample_advice, sample_pair_advice
 
 VOID = {"meta", "br"}
 
@@ -45,7 +45,7 @@ class Elements(HTMLParser):
 
 
 def test_the_page_has_each_promise_each_fault_and_of_what_breaks_all_that_is_known() -> None:
-    page = page_of(told())
+    page = page_of(sample_advice())
     elements = Elements(page)
     assert elements.open == [] and len(set(elements.ids)) == len(elements.ids) == 2
     assert elements.links == [f"#{name}" for name in elements.ids], "a broken cell leads to why"
@@ -76,10 +76,10 @@ def test_a_cause_of_pairs_is_there_once_by_the_first_of_them_and_the_others_are_
 
 
 def test_the_head_says_no_more_than_was_seen() -> None:
-    broken = told()
+    broken = sample_advice()
     whole = [replace(one, broken=()) for one in broken.advice.summaries]
     kept = replace(broken, advice=replace(broken.advice, summaries=whole))
-    silent = replace(kept, advice=replace(kept.advice, summaries=[replace(one, told=0) for one in whole]))
+    silent = replace(kept, advice=replace(kept.advice, summaries=[replace(one, conclusive=0) for one in whole]))
     pairs = replace(kept, pairs=sample_pair_advice().pairs, replays=sample_pair_advice().replays)
     heads = [Elements(page_of(one)).texts[1] for one in (kept, silent, pairs)]
     assert heads[0] == "Every promise was kept" and heads[1].startswith("No promise was broken, and some")
@@ -88,8 +88,8 @@ def test_the_head_says_no_more_than_was_seen() -> None:
 
 def test_faults_of_which_no_run_tells_are_not_among_those_that_break_nothing() -> None:
     """Not in the summary, nor in what the table leaves out, nor as kept promises."""
-    first, second, third = told().advice.summaries
-    silent = replace(third, told=0, untold="a wait was not reached")
+    first, second, third = sample_advice().advice.summaries
+    silent = replace(third, conclusive=0, inconclusive="a wait was not reached")
     assert verdicts([first, second, silent]) == [
         "With these settings, 1 of 2 faults lose acknowledged records.",
         "With these settings, 1 of 2 faults lose records that were read.",
@@ -100,13 +100,13 @@ def test_faults_of_which_no_run_tells_are_not_among_those_that_break_nothing() -
         "All runs of 2 more faults are inconclusive.",
     ]
     assert verdicts([silent]) == ["All runs of 1 fault are inconclusive."]
-    page = page_of(replace(told(), advice=replace(told().advice, summaries=[silent])))
+    page = page_of(replace(sample_advice(), advice=replace(sample_advice().advice, summaries=[silent])))
     text = " | ".join(Elements(page).texts)
     assert "break nothing" not in text and "| kept |" not in text and "Nothing breaks" not in text
     assert "no acknowledged record is lost | lost-acknowledged | unknown" in text
     pairs = sample_pair_advice(2).pairs
     assert pairs is not None
-    whole = [replace(one, broken=(), told=number) for number, one in enumerate(pairs.advice.summaries)]
+    whole = [replace(one, broken=(), conclusive=number) for number, one in enumerate(pairs.advice.summaries)]
     silent_pairs = replace(pairs, advice=replace(pairs.advice, summaries=whole))
     assert pairs_verdicts(silent_pairs)[1:] == [
         "No pair breaks a promise that single faults leave whole.", "All runs of 1 pair are inconclusive.",
@@ -115,15 +115,15 @@ def test_faults_of_which_no_run_tells_are_not_among_those_that_break_nothing() -
 
 def test_a_share_is_never_all_of_less_than_all() -> None:
     """As in the table's cells."""
-    advice = told().advice
+    advice = sample_advice().advice
     first, *others = advice.summaries
-    most = replace(first, runs=300, told=300, broken=(Broken(LOST, 299, 300, 2, "its tail went"),))
-    page = page_of(replace(told(), advice=replace(advice, summaries=[most, *others])))
+    most = replace(first, runs=300, conclusive=300, broken=(Broken(LOST, 299, 300, 2, "its tail went"),))
+    page = page_of(replace(sample_advice(), advice=replace(advice, summaries=[most, *others])))
     assert "broken by 1 of 3 faults, in up to >99% of the runs" in " | ".join(Elements(page).texts)
 
 
 def test_nothing_in_it_is_from_elsewhere_or_styles_or_runs_by_itself() -> None:
-    page = page_of(told())
+    page = page_of(sample_advice())
     assert not re.search(r"src=|url\(|@import|https?:", page)
     assert Elements(page).styled == []
     assert "default-src 'none'; style-src 'sha256-" in page

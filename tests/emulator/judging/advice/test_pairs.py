@@ -5,7 +5,7 @@ from itertools import islice
 import msgspec
 import pytest
 
-from emulator.judging.advice.advice import PairsAdvice, advise, advise_pairs, asked_of
+from emulator.judging.advice.advice import PairsAdvice, advise, advise_pairs, options_of
 from emulator.judging.advice.advice_runs import AdviceWorker, Base, Choice, FaultPlayer, base_of, text_of
 from emulator.judging.advice.availability import Waits
 from emulator.judging.advice.loss_causes import causes_of
@@ -36,8 +36,8 @@ def advised(
     choice, base, of_pairs = advice_request(version, overrides, *names)
     alone = msgspec.structs.replace(base, faults=tuple(one for one in base.faults if one.name in singles))
     assert len(alone.faults) == len(singles)
-    known = advise(asked_of(choice, alone, (1,)), alone, lambda: None, FaultPlayer(1)).summaries if singles else []
-    return advise_pairs(asked_of(choice, of_pairs, (1,)), of_pairs, known, lambda: True, FaultPlayer(1), limit)
+    known = advise(options_of(choice, alone, (1,)), alone, lambda: None, FaultPlayer(1)).summaries if singles else []
+    return advise_pairs(options_of(choice, of_pairs, (1,)), of_pairs, known, lambda: True, FaultPlayer(1), limit)
 
 
 def test_every_two_faults_of_one_moment_are_a_pair_in_both_orders_unless_they_end_the_same_machine() -> None:
@@ -56,7 +56,7 @@ def test_every_two_faults_of_one_moment_are_a_pair_in_both_orders_unless_they_en
 
 def test_pairs_are_scenarios() -> None:
     choice, _, base = advice_request("2.8", ())
-    requested = asked_of(choice, base, (1,))
+    requested = options_of(choice, base, (1,))
     for _, place, _ in drawn(requested.runs, LOADED):
         name = requested.faults[place].name
         assert load_scenario(text_of(requested, 0, place), f"{name}.yaml").id == name
@@ -84,7 +84,7 @@ def test_kafka_6361_is_found_on_1_1_and_not_on_2_8() -> None:
     found = {}
     for version in ("1.1", "2.8"):
         choice, _, base = advice_request(version, UNCLEAN, pair)
-        found[version] = AdviceWorker(asked_of(choice, base, (1,))).play(0)[1]
+        found[version] = AdviceWorker(options_of(choice, base, (1,))).play(0)[1]
     assert "replica-divergence" in found["1.1"].broken and "replica-divergence" not in found["2.8"].broken
     reason = found["1.1"].reasons["replica-divergence"]
     assert "KAFKA-6361" in reason and "kept what that one did not have" in reason
@@ -103,7 +103,7 @@ def test_a_bound_leaves_a_sample(limit: int | None, go_on: bool, played: int) ->
     names = [f"session-0-crashes-at-once-session-{other}-crashes-load" for other in (1, 2)]
     names += [f"session-0-crashes-2-s-later-session-{other}-crashes-load" for other in (1, 2)]
     choice, _, base = advice_request("2.8", SAFE, *names)
-    requested = asked_of(choice, base, (1,))
+    requested = options_of(choice, base, (1,))
     found = advise_pairs(requested, base, [], lambda: go_on, FaultPlayer(1), limit)
     assert (found.played, found.of, len(found.advice.summaries)) == (played, 4, played)
 
@@ -115,7 +115,7 @@ def test_an_interrupt_reports_the_runs_played_so_far() -> None:
     def interrupted() -> bool:
         raise KeyboardInterrupt
 
-    found = advise_pairs(asked_of(choice, base, (1, 2)), base, [], interrupted, FaultPlayer(1))
+    found = advise_pairs(options_of(choice, base, (1, 2)), base, [], interrupted, FaultPlayer(1))
     assert (found.played, found.of, found.causes) == (1, 2, [])
 
 
@@ -132,7 +132,7 @@ def test_a_cause_is_one_however_many_brokers_are_named() -> None:
     pairs = islice(pairs_of(single_faults(6_000.0, 30_000.0)), len(reasons))
     summaries = [
         FaultSummary(
-            fault=pair, runs=1, told=1, untold="", writes=quiet, reads=quiet,
+            fault=pair, runs=1, conclusive=1, inconclusive="", writes=quiet, reads=quiet,
             broken=(Broken("lost-acknowledged", 1, 1, 1, reason),),
         )
         for pair, reason in zip(pairs, reasons, strict=True)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from emulator.judging.advice.advice_text import SUMMARY_LINES_MAX, summary_lines
 from emulator.judging.advice.recommendation import Recommendation, cost_of, fewest, findings_of, shares
-from tests.emulator.judging.advice.told import LOST, told
+from tests.emulator.judging.advice.sample_advice import LOST, sample_advice
 
 ACKS, IN_SYNC, NEWER = "producer.acks=all", "min.insync.replicas=2", "--kafka-version 2.8"
 WORDS = (ACKS, IN_SYNC, NEWER, "log.flush.interval.messages=1", "default.replication.factor=3")
@@ -45,7 +45,7 @@ def test_every_setting_that_a_change_may_have_names_its_cost() -> None:
 
 
 def test_the_summary_says_what_breaks_what_ends_it_and_what_remains() -> None:
-    summaries = told().advice.summaries
+    summaries = sample_advice().advice.summaries
     assert summary_lines(summaries, recommended({IN_SYNC: 5, ACKS: 6, NEWER: 0}, left=3), "single faults") == [
         "1 of 3 single faults break a promise: lost-acknowledged (1), read-then-lost (1).",
         "Change 3 settings and 4 of 7 findings end (71 runs with the change):",
@@ -58,7 +58,7 @@ def test_the_summary_says_what_breaks_what_ends_it_and_what_remains() -> None:
 
 
 def test_the_summary_says_that_no_change_helps_or_none_is_needed() -> None:
-    summaries = told().advice.summaries
+    summaries = sample_advice().advice.summaries
     assert summary_lines(summaries, None, "faults")[-1] == "No change of settings that was tried ends a finding."
     assert summary_lines(summaries[1:], None, "faults") == ["No promise is broken by 2 faults."]
     assert summary_lines([], None, "faults") == []
@@ -66,10 +66,12 @@ def test_the_summary_says_that_no_change_helps_or_none_is_needed() -> None:
 
 @given(st.dictionaries(st.text("abc=", min_size=1), st.integers(0, 9), min_size=1, max_size=30), st.integers(0, 100))
 def test_the_summary_has_at_most_twelve_lines(change: dict[str, int], left: int) -> None:
-    assert len(summary_lines(told().advice.summaries, recommended(change, left), "faults")) <= SUMMARY_LINES_MAX
+    assert (
+        len(summary_lines(sample_advice().advice.summaries, recommended(change, left), "faults")) <= SUMMARY_LINES_MAX
+    )
 
 
 def test_findings_are_pairs_of_a_check_and_a_fault() -> None:
-    found = findings_of(told().advice.summaries)
+    found = findings_of(sample_advice().advice.summaries)
     assert [check for check, _ in found] == ["lost-acknowledged", "read-then-lost"]
     assert len({fault for _, fault in found}) == 1

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from emulator.judging.advice.advice import asked_of
+from emulator.judging.advice.advice import options_of
 from emulator.judging.advice.advice_cluster import THREE_AZS
 from emulator.judging.advice.advice_runs import Choice, base_of, text_of
 from emulator.judging.advice.running import Running, RunningNode, RunningTopic, ToCome, of_running
@@ -59,7 +59,7 @@ def test_files_and_words_of_clients_come_before_what_the_cluster_has_for_them() 
     choice = Choice("2.6", ("producer.acks=1",))
     base = base_of(choice, None, of_running(RUNNING))
     assert (base.settings["producer.acks"], base.sources["producer.acks"]) == ("1", "--set")
-    read = load_scenario(text_of(asked_of(choice, base, (1,)), 0, 0), "own.yaml")
+    read = load_scenario(text_of(options_of(choice, base, (1,)), 0, 0), "own.yaml")
     assert read.settings["min.insync.replicas"] == 2 and read.default_version == "2.6"
 
 

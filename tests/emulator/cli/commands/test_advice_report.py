@@ -3,11 +3,11 @@
 import pytest
 
 from emulator.cli.commands.advice_report import OTHERS_MAX, as_json, print_advice
-from tests.emulator.judging.advice.told import LOST, READ, sample_pair_advice, told
+from tests.emulator.judging.advice.sample_advice import LOST, READ, sample_advice, sample_pair_advice
 
 
 def test_text_has_a_column_of_each_broken_promise_and_who_waits_in_each_az(capsys: pytest.CaptureFixture[str]) -> None:
-    print_advice(told(), 12.3)
+    print_advice(sample_advice(), 12.3)
     text = capsys.readouterr().out
     assert "1 of 3 single faults break a promise: lost-acknowledged (1), read-then-lost (1)." in text
     assert "producer.acks not set; using Kafka's default 1" in text and "warning: a & b" in text
@@ -39,4 +39,4 @@ def test_json_has_every_fault_and_every_pair() -> None:
     assert [len(cause["pairs"]) for cause in pairs["causes"]] == [7, 1]
     assert [one["change"] for one in pairs["causes"][0]["pairs"]] == [("c=3",)] * 6 + [None]
     assert pairs["causes"][0]["pairs"][1]["replay"].endswith(".yaml --seed 1")
-    assert "pairs" not in as_json(told())
+    assert "pairs" not in as_json(sample_advice())
