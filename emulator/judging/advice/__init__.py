@@ -1,10 +1,10 @@
 """Advice: single faults that break promises under given settings, reasons, and remedies.
 
-`advice_cluster` (who is there), `running` (the same of one that runs), `settings_sense_check` (settings that leave
-nothing to ask), `single_faults` (all that is gone through, each with its moment), `pairs` of them, `advice_workload` (a
-fault as the text of a scenario), `availability` (who waits, and how long), `outcomes` (what one run says of each
-promise), `advice_runs` (faults and seeds on all cores), `summary` (outcomes of one fault over its seeds), `loss_causes`
-(what breaks in many pairs, told once), `remedies` (changes of settings, by size), `recommendation` (the fewest that end
-most findings), `advice` (what breaks, and the smallest change that ends it); `advice_output`, `advice_text` and
-`advice_page` (for people).
+Reading order: `advice_cluster` (nodes and settings of a cluster), `running` (the same of a running cluster),
+`settings_sense_check` (settings without redundancy), `single_faults` (all faults, each with its moment), `pairs` (two
+faults), `advice_workload` (a fault as a scenario's text), `availability` (longest waits of writes and reads),
+`outcomes` (a run's result for each promise), `advice_runs` (faults and seeds on all cores), `summary` (outcomes of one
+fault over its seeds), `loss_causes` (violations of many pairs by cause), `remedies` (changes of settings, by size),
+`recommendation` (the fewest changes that end most findings), `advice` (violations, each with its smallest remedy),
+`advice_output` (data of the report), `advice_text` and `advice_page` (the report as text and page).
 """
