@@ -17,7 +17,7 @@ from emulator.cluster.control_requests import BODY_BYTES_MAX, HEAD_BYTES_MAX, An
 from emulator.cluster.http.admission import Head, HttpRefused, admit
 from emulator.cluster.http.description import description
 from emulator.cluster.http.replying import Reply, document, headers_of, refusal, reply_to, turned_away
-from emulator.cluster.http.request_parsing import Asked, read_request
+from emulator.cluster.http.request_parsing import HttpRequest, read_request
 from emulator.cluster.http.route import AUDIT
 
 BODY_LIMIT_S: Final = 10.0
@@ -95,7 +95,7 @@ class HttpTalk:
             await self._send(reply)
         return self._peer.our_state is h11.DONE and self._peer.their_state is h11.DONE
 
-    async def _reply(self, request: Asked) -> Reply:
+    async def _reply(self, request: HttpRequest) -> Reply:
         if request.ask is None and request.route.path != AUDIT:
             return document(description())
         try:

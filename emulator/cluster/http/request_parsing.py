@@ -26,7 +26,7 @@ _UNKNOWN_TAG: Final = re.compile(r"Invalid value '([^']{1,64})' - at `\$\.(\w+)`
 _Wait = Annotated[float, msgspec.Meta(ge=0.0, le=WAIT_S_MAX)]
 
 
-class Asked(NamedTuple):
+class HttpRequest(NamedTuple):
     """A request that was read.
 
     `ask` None: another part than the cluster answers it. `notices`: of old names.
@@ -38,7 +38,7 @@ class Asked(NamedTuple):
     notices: tuple[str, ...] = ()
 
 
-def read_request(method: str, target: str, body: bytes) -> Asked:
+def read_request(method: str, target: str, body: bytes) -> HttpRequest:
     """Read a request. Raises HttpRefused."""
     path, _, query = _without_authority(target).partition("?")
     route, named = _found(method, path)
@@ -50,7 +50,7 @@ def read_request(method: str, target: str, body: bytes) -> Asked:
     body, notices = _renamed(route, body)
     decoded = _body(route, body)
     try:
-        return Asked(route, route.make(inputs, decoded), wait_s, notices)
+        return HttpRequest(route, route.make(inputs, decoded), wait_s, notices)
     except NotThere as error:
         raise HttpRefused(404, str(error)) from error
     except ValueError as error:
