@@ -15,7 +15,7 @@ from verification.soak.__main__ import main
 from verification.soak.ledger import Acknowledged, count_twice, hold, read_ledger
 from verification.soak.process_memory import Sample, trend_of
 from verification.soak.soak_output import document, show
-from verification.soak.soak_plan import Asked, planned_cuts
+from verification.soak.soak_plan import KafkaRequest, planned_cuts
 from verification.soak.soak_run import Played
 from verification.soak.soak_verdict import (
     MUST_HOLD,
@@ -196,7 +196,7 @@ def test_the_outcome_as_json_and_as_a_table() -> None:
     played = Played(Path("run"), cast(LiveSpec, None), [], 9, {"broker-0": climbing(12.0, 1.0, minutes=10), "b": []})
     trends = {name: trend_of(samples) for name, samples in played.samples.items()}
     judgements = [judge_cuts([], 9)]
-    requested, late_ms = Asked(out=Path("run")), {"broker-0": 17.5}
+    requested, late_ms = KafkaRequest(out=Path("run")), {"broker-0": 17.5}
     found = document(requested, played, judgements, trends, late_ms, Outside(), {"ended": "down"})
     again = msgspec.json.decode(msgspec.json.encode(found))
     assert again["asked"]["margin_s"] == 21.0 and "out" not in again["asked"]
@@ -211,11 +211,11 @@ def test_the_outcome_as_json_and_as_a_table() -> None:
 
 
 def test_cuts_take_turns_and_the_last_is_over_before_the_end() -> None:
-    requested = Asked(minutes=4.0)
+    requested = KafkaRequest(minutes=4.0)
     cuts = list(planned_cuts(requested, ["az-0", "az-1", "az-2"]))
     assert [(cut.az, cut.begins_s) for cut in cuts] == [("az-0", 30), ("az-1", 90), ("az-2", 150)]
     assert all(cut.ends_s + requested.margin_s <= 240 for cut in cuts)
-    assert len(list(planned_cuts(Asked(), ["az-0"]))) == 59
+    assert len(list(planned_cuts(KafkaRequest(), ["az-0"]))) == 59
 
 
 @pytest.mark.parametrize(

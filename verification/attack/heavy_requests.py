@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 from emulator.worlds.network.door import codec
 from emulator.worlds.network.door.apis import apis_of
 from emulator.worlds.network.door.client import Arrived, KafkaClient
-from emulator.worlds.network.door.client_observer import Seen
+from emulator.worlds.network.door.client_observer import ClientObserver
 from emulator.worlds.network.door.message_schemas import REQUESTS, Schema, entry_type, field_name, is_list, split_fields
 from emulator.worlds.network.door.request_decoder import ENTRIES_MAX
 from emulator.worlds.network.door.translation import answer_to, message_of
@@ -159,7 +159,7 @@ class Broker:
         self.bench.lead(isr=(0,))
         self.bench.update_metadata()
         self._events = None if run_dir is None else EventFile(run_dir, "run", "broker-0", 1, ("client",))
-        self._seen = Seen("broker-0", 1, BrokerId(0), self._write)
+        self._observer = ClientObserver("broker-0", 1, BrokerId(0), self._write)
 
     def _write(self, event: Event, cause: str) -> None:
         if self._events is not None:
@@ -186,9 +186,9 @@ class Broker:
         cost = Cost("answered", *_spent(times))
         return cost if self._events is None else cost._replace(telling_s=self._events_s(request, message, answers[0]))
 
-    def _events_s(self, request: codec.Asked, message: Message, answer: Message) -> float:
+    def _events_s(self, request: codec.KafkaRequest, message: Message, answer: Message) -> float:
         """Seconds of the processor."""
-        client = KafkaClient(self._seen, lambda: True)
+        client = KafkaClient(self._observer, lambda: True)
         arrived = Arrived(request.correlation_id, request.version, message, request)
         began = time.thread_time()
         client.taken(arrived)

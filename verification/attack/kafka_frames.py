@@ -18,7 +18,7 @@ import msgspec
 from emulator.worlds.network.door import apis, codec
 from emulator.worlds.network.door.apis import apis_of
 from emulator.worlds.network.door.client import Arrived, KafkaClient
-from emulator.worlds.network.door.client_observer import Seen
+from emulator.worlds.network.door.client_observer import ClientObserver
 from emulator.worlds.network.door.message_encoder import message_writer
 from emulator.worlds.network.door.message_schemas import (
     REQUESTS,
@@ -258,7 +258,7 @@ class Doorway:
     def __init__(self, frames: KafkaFrames) -> None:
         self._frames = frames
         self._reading = Reading(frames)
-        self._client = KafkaClient(Seen("broker-0", 1, BrokerId(0), self._count), lambda: True)
+        self._client = KafkaClient(ClientObserver("broker-0", 1, BrokerId(0), self._count), lambda: True)
         self._stream = FrameDecoder()
         self.became: Counter[str] = Counter()
         self.apis: Counter[int] = Counter()
@@ -307,7 +307,7 @@ class Doorway:
             self._client.dropped()
             return
         self.became["asked the machine"] += 1
-        self.apis[arrived.asked.api] += 1
+        self.apis[arrived.request.api] += 1
         answer = self._answer(message)
         if answer is not None and self._client.answered(answer) is not None:  # with acks=0 nothing leaves
             self._client.left()

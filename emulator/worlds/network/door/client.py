@@ -13,8 +13,8 @@ from collections.abc import Callable
 
 import trio
 
-from emulator.worlds.network.door.client_observer import Asking, Producing, Seen
-from emulator.worlds.network.door.codec import Asked
+from emulator.worlds.network.door.client_observer import ClientObserver, OffsetCalls, Producing
+from emulator.worlds.network.door.codec import KafkaRequest
 from emulator.worlds.network.door.translation import answer_to
 from emulator.worlds.network.mailbox import AnsweredHere
 from protocol.errors import ErrorCode
@@ -32,19 +32,19 @@ from protocol.messages.replication_messages import FetchRequest, FetchResponse, 
 class Arrived(Frame, frozen=True):
     """A Kafka request with its translation; for the gates a frame like others."""
 
-    asked: Asked
+    request: KafkaRequest
 
 
 class KafkaClient:
     """State of one client connection. `there`: whether the kernel has the peer as connected."""
 
-    def __init__(self, seen: Seen, there: Callable[[], bool]) -> None:
-        self._seen = seen
+    def __init__(self, observer: ClientObserver, there: Callable[[], bool]) -> None:
+        self._observer = observer
         self._there = there
         self._under_way: Arrived | None = None
         self._producing: Producing | None = None
-        self._asking: Asking | None = None
-        self._reading = seen.reading()
+        self._offsets: OffsetCalls | None = None
+        self._reading = observer.reading()
         self._answer: Message | None = None
         self._cause = ""
         self.over = False
@@ -67,13 +67,13 @@ class KafkaClient:
         """The request has passed the gate."""
         self._cause = cause
         if isinstance(arrived.message, ProduceRequest):
-            request = arrived.asked
-            self._producing = self._seen.produced(request.client_id, request.body.acks, arrived.message, cause)
+            request = arrived.request
+            self._producing = self._observer.produced(request.client_id, request.body.acks, arrived.message, cause)
         elif isinstance(arrived.message, OffsetCommitRequest | OffsetFetchRequest):
-            self._asking = self._seen.offsets_asked(arrived.asked.client_id, arrived.message, cause)
+            self._offsets = self._observer.offsets_requested(arrived.request.client_id, arrived.message, cause)
         elif isinstance(arrived.message, AnsweredHere) and arrived.message.refused is not None:
-            request = arrived.asked
-            producing = self._seen.produced(request.client_id, request.body.acks, arrived.message.refused, cause)
+            request = arrived.request
+            producing = self._observer.produced(request.client_id, request.body.acks, arrived.message.refused, cause)
             producing.refused(ErrorCode(arrived.message.error))
 
     # --- the answer ---
@@ -83,12 +83,12 @@ class KafkaClient:
         arrived = self._under_way
         assert arrived is not None, f"{type(answer).__name__} answers nothing"
         self._answer = answer
-        if isinstance(answer, ProduceResponse) and arrived.asked.body.acks == 0:
+        if isinstance(answer, ProduceResponse) and arrived.request.body.acks == 0:
             self.left()
             if not self.fails_by_close:
                 self.written()
             return None
-        return answer_to(arrived.asked, answer)
+        return answer_to(arrived.request, answer)
 
     @property
     def fails_by_close(self) -> bool:
@@ -97,7 +97,7 @@ class KafkaClient:
         return (
             isinstance(answer, ProduceResponse)
             and arrived is not None
-            and arrived.asked.body.acks == 0
+            and arrived.request.body.acks == 0
             and any(one.error for one in answer.partitions)
         )
 
@@ -108,19 +108,19 @@ class KafkaClient:
         arrived, answer = self._under_way, self._answer
         assert arrived is not None, "an answer leaves without a request"
         producing, self._producing = self._producing, None
-        asking, self._asking = self._asking, None
+        offsets, self._offsets = self._offsets, None
         if producing is not None:
             if isinstance(answer, ProduceResponse) and self._there():
-                producing.told(answer)
+                producing.delivered(answer)
             else:
                 producing.lost()
-        elif asking is not None:
+        elif offsets is not None:
             if isinstance(answer, OffsetCommitResponse | OffsetFetchResponse) and self._there():
-                asking.told(answer)
+                offsets.delivered(answer)
             else:
-                asking.lost()
+                offsets.lost()
         elif isinstance(answer, FetchResponse) and isinstance(arrived.message, FetchRequest) and self._there():
-            self._reading.told(arrived.asked.client_id, arrived.message, answer, self._cause)
+            self._reading.delivered(arrived.request.client_id, arrived.message, answer, self._cause)
 
     def written(self) -> None:
         """The kernel has the whole answer."""
@@ -141,7 +141,7 @@ class KafkaClient:
 
     def _lose(self) -> None:
         producing, self._producing = self._producing, None
-        asking, self._asking = self._asking, None
-        for begun in (producing, asking):
+        offsets, self._offsets = self._offsets, None
+        for begun in (producing, offsets):
             if begun is not None:
                 begun.lost()

@@ -35,9 +35,9 @@ from protocol.records.format import iter_headers
 from protocol.records.types import BatchHeader
 from protocol.records.value_scan import values_of
 
-TOLD_RECORDS_MAX: Final = 16 * VALUES_MAX
+NAMED_RECORDS_MAX: Final = 16 * VALUES_MAX
 """Maximum records of a batch whose values an operation names; of a larger batch, the count."""
-TOLD_BYTES_MAX: Final = 4 * 1024 * 1024
+NAMED_BYTES_MAX: Final = 4 * 1024 * 1024
 """Maximum size of such a batch, as sent and unpacked. A larger one stays packed."""
 RECORD_BYTES_MIN: Final = 7
 """Size of the smallest record. An entry that claims more records than fit is one operation."""
@@ -56,7 +56,7 @@ class _Produced(msgspec.Struct):
     delta: int
 
 
-class Seen:
+class ClientObserver:
     """Records operations of all Kafka clients of one broker incarnation. `write(event, cause)`."""
 
     def __init__(self, node: str, incarnation: int, broker: BrokerId, write: Callable[[Event, str], None]) -> None:
@@ -116,11 +116,11 @@ class Seen:
 
     # --- offsets of groups, reads ---
 
-    def offsets_asked(self, client_id: str, request: OffsetRequest, cause: str) -> "Asking":
+    def offsets_requested(self, client_id: str, request: OffsetRequest, cause: str) -> "OffsetCalls":
         """Start the operations of a request about a group's offsets."""
         operations = OffsetOperations(self._log, self._out, self._broker, client_id, request)
         self._tell(cause)
-        return Asking(self, operations, cause)
+        return OffsetCalls(self, operations, cause)
 
     def reading(self) -> "Reading":
         """Operations of a new connection's reads."""
@@ -141,63 +141,63 @@ class Seen:
 class Producing:
     """Operations of one produce request, one list per partition. They end once."""
 
-    def __init__(self, seen: Seen, operations: list[list[_Produced]], cause: str) -> None:
-        self._seen = seen
+    def __init__(self, observer: ClientObserver, operations: list[list[_Produced]], cause: str) -> None:
+        self._observer = observer
         self._operations = operations
         self._cause = cause
 
-    def told(self, answer: ProduceResponse) -> None:
+    def delivered(self, answer: ProduceResponse) -> None:
         """The response has left; the client was connected."""
         for produced, result in zip(self._operations, answer.partitions, strict=True):
-            self._seen.ended(produced, result, self._cause)
+            self._observer.ended(produced, result, self._cause)
 
     def refused(self, error: ErrorCode) -> None:
         """The listener refused the request."""
         for produced in self._operations:
-            self._seen.ended(produced, ProduceResult("", -1, error), self._cause)
+            self._observer.ended(produced, ProduceResult("", -1, error), self._cause)
 
     def lost(self) -> None:
         """It is unknown whether the client received a response."""
         for produced in self._operations:
-            self._seen.ended(produced, None, self._cause)
+            self._observer.ended(produced, None, self._cause)
 
 
-class Asking:
+class OffsetCalls:
     """Operations of one request about a group's offsets. They end once."""
 
-    def __init__(self, seen: Seen, operations: OffsetOperations, cause: str) -> None:
-        self._seen = seen
+    def __init__(self, observer: ClientObserver, operations: OffsetOperations, cause: str) -> None:
+        self._observer = observer
         self._operations = operations
         self._cause = cause
 
-    def told(self, answer: OffsetResponse) -> None:
+    def delivered(self, answer: OffsetResponse) -> None:
         """The response has left; the client was connected."""
-        with self._seen.written(self._cause) as out:
+        with self._observer.written(self._cause) as out:
             self._operations.answered(out, answer)
 
     def lost(self) -> None:
         """It is unknown whether the client received a response."""
-        with self._seen.written(self._cause) as out:
+        with self._observer.written(self._cause) as out:
             self._operations.lost(out)
 
 
 class Reading:
     """Read operations of one connection."""
 
-    def __init__(self, seen: Seen, operations: ReadOperations) -> None:
-        self._seen = seen
+    def __init__(self, observer: ClientObserver, operations: ReadOperations) -> None:
+        self._observer = observer
         self._operations = operations
         self._cause = ""
 
-    def told(self, client_id: str, request: FetchRequest, answer: FetchResponse, cause: str) -> None:
+    def delivered(self, client_id: str, request: FetchRequest, answer: FetchResponse, cause: str) -> None:
         """A fetch response has left."""
         self._cause = cause
-        with self._seen.written(cause) as out:
+        with self._observer.written(cause) as out:
             self._operations.answered(out, client_id, request, answer)
 
     def ended(self) -> None:
         """End the operations: the connection has ended."""
-        with self._seen.written(self._cause) as out:
+        with self._observer.written(self._cause) as out:
             self._operations.ended(out)
 
 
@@ -206,10 +206,10 @@ def _records_of(records: bytes, position: int, header: BatchHeader) -> tuple[int
     room_bytes = header.size_bytes if header.compression == "none" else DECOMPRESSED_BYTES_MAX
     if not 0 < header.record_count <= room_bytes // RECORD_BYTES_MIN:
         return 1, []
-    if header.record_count > TOLD_RECORDS_MAX or header.size_bytes > TOLD_BYTES_MAX:
+    if header.record_count > NAMED_RECORDS_MAX or header.size_bytes > NAMED_BYTES_MAX:
         return header.record_count, []
     try:
-        values = values_of(records, position, header, limit_bytes=TOLD_BYTES_MAX)
+        values = values_of(records, position, header, limit_bytes=NAMED_BYTES_MAX)
     except TooLarge:
         return header.record_count, []
     except ValueError:

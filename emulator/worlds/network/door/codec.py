@@ -39,7 +39,7 @@ def listener_of(gates: Gates, place: Place) -> Listener:
     return Listener(apis_of(gates), gates.record_magic, place)
 
 
-class Asked(msgspec.Struct, frozen=True):
+class KafkaRequest(msgspec.Struct, frozen=True):
     """A request as a Kafka client sent it. `body` has the fields of Kafka's schema.
 
     `body` None: an ApiVersions request in a version that the listener does not support.
@@ -63,7 +63,7 @@ def api_name(key: int) -> str:
     return str(REQUESTS[key]["name"]).removesuffix("Request") if key in REQUESTS else f"API {key}"
 
 
-def read_request(payload: bytes, listener: Listener) -> Asked:
+def read_request(payload: bytes, listener: Listener) -> KafkaRequest:
     """Decode a whole frame, without its length.
 
     Raises ProtocolError where Kafka, too, closes the connection.
@@ -77,7 +77,7 @@ def read_request(payload: bytes, listener: Listener) -> Asked:
         raise ProtocolError(f"{api_name(api)} is not spoken at this door")
     if not range_.least <= version <= range_.most:
         if api == API_VERSIONS:
-            return Asked(listener, api, version, correlation_id, "", None)
+            return KafkaRequest(listener, api, version, correlation_id, "", None)
         raise ProtocolError(f"{api_name(api)} version {version}; {range_.least} to {range_.most} are spoken here")
     cursor = Cursor(payload, _HEAD.size)
     try:
@@ -88,7 +88,7 @@ def read_request(payload: bytes, listener: Listener) -> Asked:
     except ProtocolError as error:
         raise ProtocolError(f"{api_name(api)} version {version}: {error}") from error
     client_id = client_id[:CLIENT_ID_CHARACTERS_MAX]
-    return Asked(listener, api, version, correlation_id, client_id, body, cursor.has_long_text)
+    return KafkaRequest(listener, api, version, correlation_id, client_id, body, cursor.has_long_text)
 
 
 @cache
@@ -106,7 +106,7 @@ def within_62_bits(value: int) -> int:
     return min(max(value, -_INT64_BOUND), _INT64_BOUND)
 
 
-def write_response(request: Asked, fields: Fields) -> bytes:
+def write_response(request: KafkaRequest, fields: Fields) -> bytes:
     """Encode a whole frame, length included.
 
     The response to an unsupported version of ApiVersions has version 0 (KIP-511).

@@ -1,13 +1,13 @@
 """Translation of DescribeConfigs, AlterConfigs and IncrementalAlterConfigs."""
 
-from emulator.worlds.network.door.codec import Asked
+from emulator.worlds.network.door.codec import KafkaRequest
 from emulator.worlds.network.door.message_encoder import Fields
 from protocol.messages import configuration as m
 
 DEFAULT_SOURCE = 5
 
 
-def describe_configs(request: Asked) -> m.DescribeConfigsRequest:
+def describe_configs(request: KafkaRequest) -> m.DescribeConfigsRequest:
     """Version 0 has no synonyms; versions up to 2 have no documentation."""
     return m.DescribeConfigsRequest(
         [
@@ -23,7 +23,7 @@ def describe_configs(request: Asked) -> m.DescribeConfigsRequest:
     )
 
 
-def describe_configs_answer(request: Asked, answer: m.DescribeConfigsResponse) -> Fields:
+def describe_configs_answer(request: KafkaRequest, answer: m.DescribeConfigsResponse) -> Fields:
     results = [
         {
             "error_code": one.error,
@@ -37,7 +37,7 @@ def describe_configs_answer(request: Asked, answer: m.DescribeConfigsResponse) -
     return {"results": results}
 
 
-def _described(request: Asked, setting: m.DescribedSetting) -> Fields:
+def _described(request: KafkaRequest, setting: m.DescribedSetting) -> Fields:
     """Version 0 has only the flag `is_default`."""
     return {
         **fields_of(setting),
@@ -59,7 +59,7 @@ def fields_of(setting: m.DescribedSetting) -> Fields:
     }
 
 
-def alter_configs(request: Asked) -> m.AlterConfigsRequest:
+def alter_configs(request: KafkaRequest) -> m.AlterConfigsRequest:
     return m.AlterConfigsRequest(
         [
             m.AlteredResource(
@@ -71,7 +71,7 @@ def alter_configs(request: Asked) -> m.AlterConfigsRequest:
     )
 
 
-def incremental_alter_configs(request: Asked) -> m.IncrementalAlterConfigsRequest:
+def incremental_alter_configs(request: KafkaRequest) -> m.IncrementalAlterConfigsRequest:
     return m.IncrementalAlterConfigsRequest(
         [
             m.AlteredResource(
@@ -85,7 +85,7 @@ def incremental_alter_configs(request: Asked) -> m.IncrementalAlterConfigsReques
     )
 
 
-def altered_answer(request: Asked, answer: m.AlterConfigsResponse | m.IncrementalAlterConfigsResponse) -> Fields:
+def altered_answer(request: KafkaRequest, answer: m.AlterConfigsResponse | m.IncrementalAlterConfigsResponse) -> Fields:
     responses = [
         {
             "error_code": one.error,

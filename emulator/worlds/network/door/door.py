@@ -16,7 +16,7 @@ import trio
 from emulator.worlds.network.accepting import accept_all
 from emulator.worlds.network.connection import READ_BYTES, Connection, receive
 from emulator.worlds.network.door.client import Arrived, KafkaClient
-from emulator.worlds.network.door.client_observer import Seen
+from emulator.worlds.network.door.client_observer import ClientObserver
 from emulator.worlds.network.door.codec import Listener, listener_of, read_request
 from emulator.worlds.network.door.place import Place
 from emulator.worlds.network.door.translation import message_of
@@ -86,7 +86,7 @@ class Door:
         self._starts_after_registration = gates.serves_after_registration
         self._doorways = [(listener_of(gates, place), sock) for place, sock in zip(places, listeners, strict=True)]
         life = shell.settings.life
-        self._seen = Seen(life.node.name, life.incarnation, broker, shell.emit)
+        self._observer = ClientObserver(life.node.name, life.incarnation, broker, shell.emit)
         self._strangers = Strangers(max(1, descriptors() // 8))
         self._known: dict[str, int] = {}
         """{AZ: clients that are connected}"""
@@ -198,7 +198,7 @@ class Door:
         self._clients += 1
         place = listener.place
         name = f"{place.title}.{self._shell.settings.life.incarnation}#{self._clients}"
-        client = KafkaClient(self._seen, lambda: _is_there(sock))
+        client = KafkaClient(self._observer, lambda: _is_there(sock))
         connection = self._shell.switchboard.accepted_in_translation(name, place.peer, sock, client)
         await self._converse(listener, connection, sock, client, decoder, [arrived], deque(payloads))
 
@@ -219,7 +219,7 @@ class Door:
             while True:
                 for one in arrived:
                     client.taken(one)
-                    switchboard.offer_in_translation(connection, one, one.asked.client_id)
+                    switchboard.offer_in_translation(connection, one, one.request.client_id)
                     switchboard.write_out()
                     await client.wait_free()
                     if client.over:  # Kafka, too, discards requests of a client that it cannot answer

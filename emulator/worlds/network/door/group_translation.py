@@ -1,6 +1,6 @@
 """Translation of FindCoordinator, OffsetCommit, OffsetFetch and OffsetDelete."""
 
-from emulator.worlds.network.door.codec import Asked, within_62_bits
+from emulator.worlds.network.door.codec import KafkaRequest, within_62_bits
 from emulator.worlds.network.door.message_encoder import Fields
 from emulator.worlds.network.door.record_translation import topics_answered
 from protocol.errors import ErrorCode
@@ -23,7 +23,7 @@ TRANSACTION = 1
 """`key_type`: the coordinator of a transactional id."""
 
 
-def find_coordinator(request: Asked) -> FindCoordinatorRequest | Fields:
+def find_coordinator(request: KafkaRequest) -> FindCoordinatorRequest | Fields:
     """CoordinatorType.forId fails for an unknown type, with an IllegalArgumentException."""
     key_type = request.body.key_type
     if key_type == TRANSACTION:
@@ -33,7 +33,7 @@ def find_coordinator(request: Asked) -> FindCoordinatorRequest | Fields:
     return FindCoordinatorRequest(request.body.key)
 
 
-def find_coordinator_answer(request: Asked, answer: FindCoordinatorResponse) -> Fields:
+def find_coordinator_answer(request: KafkaRequest, answer: FindCoordinatorResponse) -> Fields:
     address = request.listener.place.brokers.get(answer.node)
     error = ErrorCode(answer.error)
     if address is None:
@@ -46,7 +46,7 @@ def _no_coordinator(error: ErrorCode, message: str | None) -> Fields:
     return {"error_code": error, "error_message": message, "node_id": -1, "host": "", "port": -1}
 
 
-def offset_commit(request: Asked) -> OffsetCommitRequest:
+def offset_commit(request: KafkaRequest) -> OffsetCommitRequest:
     return OffsetCommitRequest(
         request.body.group_id,
         [
@@ -66,7 +66,7 @@ def offset_commit(request: Asked) -> OffsetCommitRequest:
     )
 
 
-def offset_commit_answer(request: Asked, answer: OffsetCommitResponse) -> Fields:
+def offset_commit_answer(request: KafkaRequest, answer: OffsetCommitResponse) -> Fields:
     topics = topics_answered(
         answer.partitions,
         lambda one: {
@@ -77,7 +77,7 @@ def offset_commit_answer(request: Asked, answer: OffsetCommitResponse) -> Fields
     return {"topics": topics}
 
 
-def offset_fetch(request: Asked) -> OffsetFetchRequest:
+def offset_fetch(request: KafkaRequest) -> OffsetFetchRequest:
     """Null topics (version 2 and later) select all offsets that the group has committed."""
     if request.body.topics is None:
         return OffsetFetchRequest(request.body.group_id, [], everything=True)
@@ -87,7 +87,7 @@ def offset_fetch(request: Asked) -> OffsetFetchRequest:
     )
 
 
-def offset_fetch_answer(request: Asked, answer: OffsetFetchResponse) -> Fields:
+def offset_fetch_answer(request: KafkaRequest, answer: OffsetFetchResponse) -> Fields:
     """Up to version 1 each partition carries the group's error."""
     if answer.error and request.version < 2:
         topics = [
@@ -114,14 +114,14 @@ def offset_fetch_answer(request: Asked, answer: OffsetFetchResponse) -> Fields:
     return {"topics": topics, "error_code": answer.error}
 
 
-def offset_delete(request: Asked) -> OffsetDeleteRequest:
+def offset_delete(request: KafkaRequest) -> OffsetDeleteRequest:
     return OffsetDeleteRequest(
         request.body.group_id,
         [GroupPartition(topic.name, one.partition_index) for topic in request.body.topics for one in topic.partitions],
     )
 
 
-def offset_delete_answer(request: Asked, answer: OffsetDeleteResponse) -> Fields:
+def offset_delete_answer(request: KafkaRequest, answer: OffsetDeleteResponse) -> Fields:
     topics = topics_answered(
         answer.partitions,
         lambda one: {

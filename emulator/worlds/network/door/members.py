@@ -3,7 +3,7 @@
 Subscriptions and assignments pass through as bytes.
 """
 
-from emulator.worlds.network.door.codec import Asked
+from emulator.worlds.network.door.codec import KafkaRequest
 from emulator.worlds.network.door.message_encoder import Fields
 from protocol.messages import membership as m
 
@@ -11,7 +11,7 @@ NO_HOST = "/127.0.0.1"
 """Kafka shows the client's address, with its slash."""
 
 
-def join_group(request: Asked) -> m.JoinGroupRequest:
+def join_group(request: KafkaRequest) -> m.JoinGroupRequest:
     """Version 0 has one timeout for session and rebalance."""
     body = request.body
     return m.JoinGroupRequest(
@@ -26,7 +26,7 @@ def join_group(request: Asked) -> m.JoinGroupRequest:
     )
 
 
-def join_group_answer(request: Asked, answer: m.JoinGroupResponse) -> Fields:
+def join_group_answer(request: KafkaRequest, answer: m.JoinGroupResponse) -> Fields:
     members = [
         {"member_id": one.member, "group_instance_id": one.instance, "metadata": one.metadata} for one in answer.members
     ]
@@ -41,7 +41,7 @@ def join_group_answer(request: Asked, answer: m.JoinGroupResponse) -> Fields:
     }
 
 
-def sync_group(request: Asked) -> m.SyncGroupRequest:
+def sync_group(request: KafkaRequest) -> m.SyncGroupRequest:
     return m.SyncGroupRequest(
         request.body.group_id,
         request.body.generation_id,
@@ -51,7 +51,7 @@ def sync_group(request: Asked) -> m.SyncGroupRequest:
     )
 
 
-def sync_group_answer(request: Asked, answer: m.SyncGroupResponse) -> Fields:
+def sync_group_answer(request: KafkaRequest, answer: m.SyncGroupResponse) -> Fields:
     return {
         "error_code": answer.error,
         "protocol_type": answer.protocol_type or None,
@@ -60,17 +60,17 @@ def sync_group_answer(request: Asked, answer: m.SyncGroupResponse) -> Fields:
     }
 
 
-def heartbeat(request: Asked) -> m.HeartbeatRequest:
+def heartbeat(request: KafkaRequest) -> m.HeartbeatRequest:
     return m.HeartbeatRequest(
         request.body.group_id, request.body.generation_id, request.body.member_id, request.body.group_instance_id
     )
 
 
-def heartbeat_answer(request: Asked, answer: m.HeartbeatResponse) -> Fields:
+def heartbeat_answer(request: KafkaRequest, answer: m.HeartbeatResponse) -> Fields:
     return {"error_code": answer.error}
 
 
-def leave_group(request: Asked) -> m.LeaveGroupRequest:
+def leave_group(request: KafkaRequest) -> m.LeaveGroupRequest:
     body = request.body
     if request.version < 3:
         return m.LeaveGroupRequest(body.group_id, [m.LeavingMember(body.member_id)])
@@ -79,7 +79,7 @@ def leave_group(request: Asked) -> m.LeaveGroupRequest:
     )
 
 
-def leave_group_answer(request: Asked, answer: m.LeaveGroupResponse) -> Fields:
+def leave_group_answer(request: KafkaRequest, answer: m.LeaveGroupResponse) -> Fields:
     """Up to version 2 the response carries the error of its one member."""
     if request.version < 3:
         return {"error_code": answer.error or max([0, *(one.error for one in answer.members)])}
@@ -89,22 +89,22 @@ def leave_group_answer(request: Asked, answer: m.LeaveGroupResponse) -> Fields:
     return {"error_code": answer.error, "members": members}
 
 
-def list_groups(request: Asked) -> m.ListGroupsRequest:
+def list_groups(request: KafkaRequest) -> m.ListGroupsRequest:
     return m.ListGroupsRequest(list(request.body.states_filter or ()))
 
 
-def list_groups_answer(request: Asked, answer: m.ListGroupsResponse) -> Fields:
+def list_groups_answer(request: KafkaRequest, answer: m.ListGroupsResponse) -> Fields:
     groups = [
         {"group_id": one.group, "protocol_type": one.protocol_type, "group_state": one.state} for one in answer.groups
     ]
     return {"error_code": answer.error, "groups": groups}
 
 
-def describe_groups(request: Asked) -> m.DescribeGroupsRequest:
+def describe_groups(request: KafkaRequest) -> m.DescribeGroupsRequest:
     return m.DescribeGroupsRequest(list(request.body.groups))
 
 
-def describe_groups_answer(request: Asked, answer: m.DescribeGroupsResponse) -> Fields:
+def describe_groups_answer(request: KafkaRequest, answer: m.DescribeGroupsResponse) -> Fields:
     groups = [
         {
             "error_code": one.error,
@@ -129,10 +129,10 @@ def describe_groups_answer(request: Asked, answer: m.DescribeGroupsResponse) -> 
     return {"groups": groups}
 
 
-def delete_groups(request: Asked) -> m.DeleteGroupsRequest:
+def delete_groups(request: KafkaRequest) -> m.DeleteGroupsRequest:
     return m.DeleteGroupsRequest(list(request.body.groups_names))
 
 
-def delete_groups_answer(request: Asked, answer: m.DeleteGroupsResponse) -> Fields:
+def delete_groups_answer(request: KafkaRequest, answer: m.DeleteGroupsResponse) -> Fields:
     results = [{"group_id": one.group, "error_code": one.error} for one in answer.groups]
     return {"results": results}

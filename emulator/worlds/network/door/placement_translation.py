@@ -4,7 +4,7 @@ ElectLeaders, AlterPartitionReassignments, ListPartitionReassignments, AlterRepl
 DescribeCluster, DescribeProducers.
 """
 
-from emulator.worlds.network.door.codec import Asked
+from emulator.worlds.network.door.codec import KafkaRequest
 from emulator.worlds.network.door.message_encoder import Fields
 from emulator.worlds.network.door.record_translation import by_topic, topics_answered
 from protocol.errors import ErrorCode
@@ -20,7 +20,7 @@ UNREQUESTED = -(1 << 31)
 """The operations in a response whose request does not include them."""
 
 
-def elect_leaders(request: Asked) -> m.ElectLeadersRequest | Fields:
+def elect_leaders(request: KafkaRequest) -> m.ElectLeadersRequest | Fields:
     """Version 0 has preferred elections only."""
     body = request.body
     election = body.election_type if request.version >= 1 else m.PREFERRED
@@ -32,7 +32,7 @@ def elect_leaders(request: Asked) -> m.ElectLeadersRequest | Fields:
     return m.ElectLeadersRequest(named, max(0, body.timeout_ms), election)
 
 
-def _election_unknown(request: Asked) -> Fields:
+def _election_unknown(request: KafkaRequest) -> Fields:
     """Response to an unknown election type (ElectLeadersRequest.getErrorResponse).
 
     ElectionType.valueOf fails with an IllegalArgumentException.
@@ -48,7 +48,7 @@ def _election_unknown(request: Asked) -> Fields:
     return {"error_code": error, "replica_election_results": results}
 
 
-def elect_leaders_answer(request: Asked, answer: m.ElectLeadersResponse) -> Fields:
+def elect_leaders_answer(request: KafkaRequest, answer: m.ElectLeadersResponse) -> Fields:
     results = topics_answered(
         answer.partitions,
         lambda one: {
@@ -62,7 +62,7 @@ def elect_leaders_answer(request: Asked, answer: m.ElectLeadersResponse) -> Fiel
     return {"error_code": answer.error, "replica_election_results": results}
 
 
-def alter_partition_reassignments(request: Asked) -> m.AlterPartitionReassignmentsRequest:
+def alter_partition_reassignments(request: KafkaRequest) -> m.AlterPartitionReassignmentsRequest:
     return m.AlterPartitionReassignmentsRequest(
         [
             m.Reassigned(
@@ -76,7 +76,9 @@ def alter_partition_reassignments(request: Asked) -> m.AlterPartitionReassignmen
     )
 
 
-def alter_partition_reassignments_answer(request: Asked, answer: m.AlterPartitionReassignmentsResponse) -> Fields:
+def alter_partition_reassignments_answer(
+    request: KafkaRequest, answer: m.AlterPartitionReassignmentsResponse
+) -> Fields:
     responses = topics_answered(
         answer.partitions,
         lambda one: {
@@ -88,7 +90,7 @@ def alter_partition_reassignments_answer(request: Asked, answer: m.AlterPartitio
     return {"error_code": answer.error, "error_message": None, "responses": responses}
 
 
-def list_partition_reassignments(request: Asked) -> m.ListPartitionReassignmentsRequest:
+def list_partition_reassignments(request: KafkaRequest) -> m.ListPartitionReassignmentsRequest:
     if request.body.topics is None:
         return m.ListPartitionReassignmentsRequest(None)
     return m.ListPartitionReassignmentsRequest(
@@ -96,7 +98,7 @@ def list_partition_reassignments(request: Asked) -> m.ListPartitionReassignments
     )
 
 
-def list_partition_reassignments_answer(request: Asked, answer: m.ListPartitionReassignmentsResponse) -> Fields:
+def list_partition_reassignments_answer(request: KafkaRequest, answer: m.ListPartitionReassignmentsResponse) -> Fields:
     topics = topics_answered(
         answer.partitions,
         lambda one: {
@@ -109,7 +111,7 @@ def list_partition_reassignments_answer(request: Asked, answer: m.ListPartitionR
     return {"error_code": answer.error, "error_message": None, "topics": topics}
 
 
-def describe_log_dirs(request: Asked) -> m.DescribeLogDirsRequest:
+def describe_log_dirs(request: KafkaRequest) -> m.DescribeLogDirsRequest:
     if request.body.topics is None:
         return m.DescribeLogDirsRequest(None)
     return m.DescribeLogDirsRequest(
@@ -117,7 +119,7 @@ def describe_log_dirs(request: Asked) -> m.DescribeLogDirsRequest:
     )
 
 
-def describe_log_dirs_answer(request: Asked, answer: m.DescribeLogDirsResponse) -> Fields:
+def describe_log_dirs_answer(request: KafkaRequest, answer: m.DescribeLogDirsResponse) -> Fields:
     """Includes topics with a log in the directory of which the request names no partition."""
     results = []
     for directory in answer.directories:
@@ -141,7 +143,7 @@ def describe_log_dirs_answer(request: Asked, answer: m.DescribeLogDirsResponse) 
     return {"results": results}
 
 
-def alter_replica_log_dirs(request: Asked) -> m.AlterReplicaLogDirsRequest:
+def alter_replica_log_dirs(request: KafkaRequest) -> m.AlterReplicaLogDirsRequest:
     return m.AlterReplicaLogDirsRequest(
         [
             m.MovedLog(topic.name, number, directory.path)
@@ -152,7 +154,7 @@ def alter_replica_log_dirs(request: Asked) -> m.AlterReplicaLogDirsRequest:
     )
 
 
-def alter_replica_log_dirs_answer(request: Asked, answer: m.AlterReplicaLogDirsResponse) -> Fields:
+def alter_replica_log_dirs_answer(request: KafkaRequest, answer: m.AlterReplicaLogDirsResponse) -> Fields:
     results = topics_answered(
         answer.partitions,
         lambda one: {"partition_index": one.partition, "error_code": one.error},
@@ -161,13 +163,13 @@ def alter_replica_log_dirs_answer(request: Asked, answer: m.AlterReplicaLogDirsR
     return {"results": results}
 
 
-def describe_producers(request: Asked) -> m.DescribeProducersRequest:
+def describe_producers(request: KafkaRequest) -> m.DescribeProducersRequest:
     return m.DescribeProducersRequest(
         [m.PartitionNamed(topic.name, number) for topic in request.body.topics for number in topic.partition_indexes]
     )
 
 
-def describe_producers_answer(request: Asked, answer: m.DescribeProducersResponse) -> Fields:
+def describe_producers_answer(request: KafkaRequest, answer: m.DescribeProducersResponse) -> Fields:
     """Transactions are not emulated: no producer has a coordinator or a first offset."""
     topics = topics_answered(
         answer.partitions,
@@ -191,11 +193,11 @@ def describe_producers_answer(request: Asked, answer: m.DescribeProducersRespons
     return {"topics": topics}
 
 
-def describe_cluster(request: Asked) -> m.DescribeClusterRequest:
+def describe_cluster(request: KafkaRequest) -> m.DescribeClusterRequest:
     return m.DescribeClusterRequest()
 
 
-def describe_cluster_answer(request: Asked, answer: m.DescribeClusterResponse) -> Fields:
+def describe_cluster_answer(request: KafkaRequest, answer: m.DescribeClusterResponse) -> Fields:
     """Brokers have the addresses advertised to clients of this AZ."""
     brokers = [
         {"broker_id": one.broker, "host": host, "port": port, "rack": one.rack or None}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import Any, Final
 
-from emulator.worlds.network.door.codec import Asked, within_62_bits, write_response
+from emulator.worlds.network.door.codec import KafkaRequest, within_62_bits, write_response
 from emulator.worlds.network.door.message_encoder import Fields
 from emulator.worlds.network.door.record_validation import (
     FIRST_WITH_BATCHES,
@@ -72,7 +72,7 @@ def topics_answered(
 # --- Produce ---
 
 
-def produce(request: Asked) -> Message:
+def produce(request: KafkaRequest) -> Message:
     """The machine's produce request; acks=0 becomes acks=1.
 
     So the listener learns the outcome, which it does not send to the client.
@@ -86,7 +86,7 @@ def produce(request: Asked) -> Message:
     return ProduceRequest(body.acks or 1, max(0, body.timeout_ms), partitions)
 
 
-def _partitions_of(request: Asked) -> list[ProducePartition]:
+def _partitions_of(request: KafkaRequest) -> list[ProducePartition]:
     """The partitions of a produce, their records validated. Raises ProtocolError."""
     topics = request.body.topic_data
     of = [(topic.name, one.index, one.records or b"") for topic in topics for one in topic.partition_data]
@@ -99,7 +99,7 @@ def _partitions_of(request: Asked) -> list[ProducePartition]:
     return partitions
 
 
-def _refusal(request: Asked) -> ErrorCode:
+def _refusal(request: KafkaRequest) -> ErrorCode:
     """The error with which the listener itself refuses a produce; NONE: it accepts it.
 
     It refuses records of another format than the broker's log has (Kafka converts them), and those of transactions.
@@ -119,7 +119,7 @@ def _refusal(request: Asked) -> ErrorCode:
     return ErrorCode.NONE
 
 
-def produce_answer(request: Asked, answer: ProduceResponse) -> Fields:
+def produce_answer(request: KafkaRequest, answer: ProduceResponse) -> Fields:
     topics = topics_answered(
         answer.partitions,
         lambda one: {
@@ -133,7 +133,7 @@ def produce_answer(request: Asked, answer: ProduceResponse) -> Fields:
     return {"responses": topics}
 
 
-def produce_error(request: Asked, error: ErrorCode) -> Fields:
+def produce_error(request: KafkaRequest, error: ErrorCode) -> Fields:
     """A response with the same error for every partition."""
     topics = [
         {
@@ -150,7 +150,7 @@ def produce_error(request: Asked, error: ErrorCode) -> Fields:
 # --- Fetch ---
 
 
-def fetch(request: Asked) -> FetchRequest | Fields:
+def fetch(request: KafkaRequest) -> FetchRequest | Fields:
     """A consumer's fetch: followers authenticate with this run's token and use another port.
 
     The listener keeps no fetch sessions (KIP-227). It answers a request for one with session 0, as a broker whose cache
@@ -175,7 +175,7 @@ def fetch(request: Asked) -> FetchRequest | Fields:
     return FetchRequest(CONSUMER_REPLICA_ID, max(0, body.max_wait_ms), max(0, body.min_bytes), at_most, partitions)
 
 
-def fetch_answer(request: Asked, answer: FetchResponse) -> Fields:
+def fetch_answer(request: KafkaRequest, answer: FetchResponse) -> Fields:
     return {"responses": topics_answered(answer.partitions, _fetched, topic="topic"), "session_id": NO_SESSION}
 
 
@@ -198,7 +198,7 @@ def _fetched(one: FetchedPartition) -> Fields:
 # --- offsets and epochs ---
 
 
-def list_offsets(request: Asked) -> ListOffsetsRequest:
+def list_offsets(request: KafkaRequest) -> ListOffsetsRequest:
     """Version 0, of 0.10.0 and before, requests the base offsets of segments."""
     return ListOffsetsRequest(
         CONSUMER_REPLICA_ID,
@@ -216,7 +216,7 @@ def list_offsets(request: Asked) -> ListOffsetsRequest:
     )
 
 
-def list_offsets_answer(request: Asked, answer: ListOffsetsResponse) -> Fields:
+def list_offsets_answer(request: KafkaRequest, answer: ListOffsetsResponse) -> Fields:
     topics = topics_answered(
         answer.partitions,
         lambda one: {
@@ -231,7 +231,7 @@ def list_offsets_answer(request: Asked, answer: ListOffsetsResponse) -> Fields:
     return {"topics": topics}
 
 
-def leader_epochs(request: Asked) -> OffsetForLeaderEpochRequest:
+def leader_epochs(request: KafkaRequest) -> OffsetForLeaderEpochRequest:
     return OffsetForLeaderEpochRequest(
         [
             EpochRequest(
@@ -244,7 +244,7 @@ def leader_epochs(request: Asked) -> OffsetForLeaderEpochRequest:
     )
 
 
-def leader_epochs_answer(request: Asked, answer: OffsetForLeaderEpochResponse) -> Fields:
+def leader_epochs_answer(request: KafkaRequest, answer: OffsetForLeaderEpochResponse) -> Fields:
     topics = topics_answered(
         answer.partitions,
         lambda one: {
@@ -261,12 +261,12 @@ def leader_epochs_answer(request: Asked, answer: OffsetForLeaderEpochResponse) -
 # --- producer ids ---
 
 
-def init_producer_id(request: Asked) -> InitProducerIdRequest | Fields:
+def init_producer_id(request: KafkaRequest) -> InitProducerIdRequest | Fields:
     if request.body.transactional_id is not None:
         error = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
         return {"error_code": error, "producer_id": -1, "producer_epoch": -1}
     return InitProducerIdRequest()
 
 
-def init_producer_id_answer(request: Asked, answer: InitProducerIdResponse) -> Fields:
+def init_producer_id_answer(request: KafkaRequest, answer: InitProducerIdResponse) -> Fields:
     return {"error_code": answer.error, "producer_id": answer.producer_id, "producer_epoch": answer.producer_epoch}

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from typing import Any, Final
 
 from emulator.worlds.network.door.apis import DESCRIBE_CLIENT_QUOTAS
-from emulator.worlds.network.door.codec import Asked
+from emulator.worlds.network.door.codec import KafkaRequest
 from emulator.worlds.network.door.message_encoder import Fields
 from protocol.errors import ErrorCode
 
@@ -26,31 +26,31 @@ _DUPLICATES: Final = {"user": "user", "client-id": "client", "ip": "ip"}
 """{type of an entity: its name in Kafka's message about duplicates}"""
 
 
-def acls_described(request: Asked) -> Fields:
+def acls_described(request: KafkaRequest) -> Fields:
     return {"error_code": ErrorCode.SECURITY_DISABLED, "error_message": NO_AUTHORIZER, "resources": []}
 
 
-def acls_created(request: Asked) -> Fields:
+def acls_created(request: KafkaRequest) -> Fields:
     """Refusal of each creation."""
     refused = {"error_code": ErrorCode.SECURITY_DISABLED, "error_message": f"{NO_AUTHORIZER}."}
     return {"results": [refused for _ in request.body.creations]}
 
 
-def acls_deleted(request: Asked) -> Fields:
+def acls_deleted(request: KafkaRequest) -> Fields:
     """Refusal of each filter."""
     refused = {"error_code": ErrorCode.SECURITY_DISABLED, "error_message": f"{NO_AUTHORIZER}.", "matching_acls": []}
     results = [refused for _ in request.body.filters]
     return {"filter_results": results}
 
 
-def client_quotas_described(request: Asked) -> Fields:
+def client_quotas_described(request: KafkaRequest) -> Fields:
     """An empty list, or Kafka's error for an invalid filter."""
     with_ips = request.listener.apis[DESCRIBE_CLIENT_QUOTAS].most >= FIRST_WITH_IPS
     error, message = _wrong([one.entity_type for one in request.body.components], with_ips)
     return {"error_code": error, "error_message": message, "entries": None if error else []}
 
 
-def client_quotas_altered(request: Asked) -> Fields:
+def client_quotas_altered(request: KafkaRequest) -> Fields:
     """ZkAdminManager.alterClientQuotas: removals succeed without effect, additions fail."""
     with_ips = request.listener.apis[DESCRIBE_CLIENT_QUOTAS].most >= FIRST_WITH_IPS
     entries = []
@@ -77,7 +77,7 @@ def _unalterable(types: list[str], ops: list[Any], with_ips: bool) -> tuple[int,
     return ErrorCode.NONE, None
 
 
-def scram_described(request: Asked) -> Fields:
+def scram_described(request: KafkaRequest) -> Fields:
     """ZkAdminManager.describeUserScramCredentials: no user has any."""
     times = Counter(one.name for one in request.body.users or ())
     results = [
@@ -97,7 +97,7 @@ def _no_credential(user: str, times: int) -> tuple[int, str]:
     return ErrorCode.RESOURCE_NOT_FOUND, f"Attempt to describe a user credential that does not exist: {user}"
 
 
-def scram_altered(request: Asked) -> Fields:
+def scram_altered(request: KafkaRequest) -> Fields:
     """ZkAdminManager.alterUserScramCredentials: deletions and upsertions fail."""
     body = request.body
     mechanisms: defaultdict[str, list[int]] = defaultdict(list)

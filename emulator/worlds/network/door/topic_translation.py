@@ -6,7 +6,7 @@ ApiVersions, Metadata, CreateTopics, CreatePartitions, DeleteTopics, DeleteRecor
 from typing import Any, Final
 from uuid import UUID
 
-from emulator.worlds.network.door.codec import Asked, within_62_bits
+from emulator.worlds.network.door.codec import KafkaRequest, within_62_bits
 from emulator.worlds.network.door.config_translation import fields_of
 from emulator.worlds.network.door.message_encoder import Fields
 from emulator.worlds.network.door.record_translation import by_topic, topics_answered
@@ -45,7 +45,7 @@ FIRST_THAT_NAMES_ITSELF: Final = 3
 """First version of APIVERSIONS whose brokers list its versions beside UNSUPPORTED_VERSION."""
 
 
-def api_versions(request: Asked) -> Fields:
+def api_versions(request: KafkaRequest) -> Fields:
     """ApiVersions response.
 
     A request in an unsupported version gets an error, from 2.4 on with the supported versions (KIP-511).
@@ -58,7 +58,7 @@ def api_versions(request: Asked) -> Fields:
     return {"error_code": error, "api_keys": keys}
 
 
-def sasl_refused(request: Asked) -> Fields:
+def sasl_refused(request: KafkaRequest) -> Fields:
     """The response of a broker on a listener without SASL."""
     return {"error_code": ErrorCode.ILLEGAL_SASL_STATE, "mechanisms": []}
 
@@ -66,7 +66,7 @@ def sasl_refused(request: Asked) -> Fields:
 # --- Metadata ---
 
 
-def metadata(request: Asked) -> MetadataRequest:
+def metadata(request: KafkaRequest) -> MetadataRequest:
     """The machine's metadata request; an empty list of topics means all topics.
 
     In Kafka an empty list means that in version 0, null does from version 1 on. Up to version 3 a client cannot prevent
@@ -76,7 +76,7 @@ def metadata(request: Asked) -> MetadataRequest:
     return MetadataRequest([topic.name for topic in request.body.topics or ()], bool(makes))
 
 
-def metadata_answer(request: Asked, answer: MetadataResponse) -> Fields:
+def metadata_answer(request: KafkaRequest, answer: MetadataResponse) -> Fields:
     """Brokers have the addresses advertised to clients of this AZ."""
     alive = {one.broker for one in answer.brokers} if request.version == 0 else None
     topics = [] if request.version >= 1 and request.body.topics == [] else answer.partitions
@@ -92,7 +92,9 @@ def metadata_answer(request: Asked, answer: MetadataResponse) -> Fields:
     }
 
 
-def _topic(request: Asked, topic: str, partitions: list[PartitionMetadata], alive: set[BrokerId] | None) -> Fields:
+def _topic(
+    request: KafkaRequest, topic: str, partitions: list[PartitionMetadata], alive: set[BrokerId] | None
+) -> Fields:
     """A topic's entry; that of an unknown topic carries the error and has no partition.
 
     `alive`: registered brokers, for version 0 only. It lists no replica on a dead broker, and answers 9 if one is
@@ -132,7 +134,7 @@ def _partition_error(version: int, one: PartitionMetadata, alive: set[BrokerId] 
 # --- topics made, grown and deleted ---
 
 
-def create_topics(request: Asked) -> CreateTopicsRequest:
+def create_topics(request: KafkaRequest) -> CreateTopicsRequest:
     return CreateTopicsRequest(
         [
             NewTopic(
@@ -152,7 +154,7 @@ def create_topics(request: Asked) -> CreateTopicsRequest:
     )
 
 
-def create_topics_answer(request: Asked, answer: CreateTopicsResponse) -> Fields:
+def create_topics_answer(request: KafkaRequest, answer: CreateTopicsResponse) -> Fields:
     topics = [
         {
             "name": one.topic,
@@ -170,7 +172,7 @@ def create_topics_answer(request: Asked, answer: CreateTopicsResponse) -> Fields
     return {"topics": topics}
 
 
-def create_partitions(request: Asked) -> CreatePartitionsRequest:
+def create_partitions(request: KafkaRequest) -> CreatePartitionsRequest:
     return CreatePartitionsRequest(
         [
             GrownTopic(
@@ -187,14 +189,14 @@ def create_partitions(request: Asked) -> CreatePartitionsRequest:
     )
 
 
-def create_partitions_answer(request: Asked, answer: CreatePartitionsResponse) -> Fields:
+def create_partitions_answer(request: KafkaRequest, answer: CreatePartitionsResponse) -> Fields:
     results = [
         {"name": one.topic, "error_code": one.error, "error_message": one.message or None} for one in answer.topics
     ]
     return {"results": results}
 
 
-def delete_topics(request: Asked) -> DeleteTopicsRequest:
+def delete_topics(request: KafkaRequest) -> DeleteTopicsRequest:
     """The machine's request to delete topics.
 
     Version 6 may name a topic by an id, which no topic has here. NO_NAME replaces each id, so that errors of all topics
@@ -213,7 +215,7 @@ def delete_topics(request: Asked) -> DeleteTopicsRequest:
     return DeleteTopicsRequest(names, max(0, body.timeout_ms))
 
 
-def delete_topics_answer(request: Asked, answer: DeleteTopicsResponse) -> Fields:
+def delete_topics_answer(request: KafkaRequest, answer: DeleteTopicsResponse) -> Fields:
     if request.version >= FIRST_WITH_TOPIC_IDS:
         return _deleted_by_name_or_id(request, answer)
     responses = [
@@ -231,7 +233,7 @@ def _id_of(topic: Any) -> UUID:
     return topic.topic_id or NO_ID
 
 
-def _deleted_by_name_or_id(request: Asked, answer: DeleteTopicsResponse) -> Fields:
+def _deleted_by_name_or_id(request: KafkaRequest, answer: DeleteTopicsResponse) -> Fields:
     """KafkaApis.handleDeleteTopicsRequest, of a cluster in which no topic has an id."""
     topics = request.body.topics
     if any(_has_both(one) for one in topics):
@@ -251,7 +253,7 @@ def _deleted_by_name_or_id(request: Asked, answer: DeleteTopicsResponse) -> Fiel
     return {"responses": responses}
 
 
-def delete_records(request: Asked) -> DeleteRecordsRequest:
+def delete_records(request: KafkaRequest) -> DeleteRecordsRequest:
     partitions = [
         DeleteRecordsPartition(topic.name, one.partition_index, within_62_bits(one.offset))
         for topic in request.body.topics
@@ -260,7 +262,7 @@ def delete_records(request: Asked) -> DeleteRecordsRequest:
     return DeleteRecordsRequest(partitions, max(0, request.body.timeout_ms))
 
 
-def delete_records_answer(request: Asked, answer: DeleteRecordsResponse) -> Fields:
+def delete_records_answer(request: KafkaRequest, answer: DeleteRecordsResponse) -> Fields:
     topics = topics_answered(
         answer.partitions,
         lambda one: {

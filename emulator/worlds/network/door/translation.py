@@ -16,7 +16,7 @@ from emulator.worlds.network.door import (
     security_answers,
     topic_translation,
 )
-from emulator.worlds.network.door.codec import Asked, write_response
+from emulator.worlds.network.door.codec import KafkaRequest, write_response
 from emulator.worlds.network.door.message_encoder import Fields
 from emulator.worlds.network.mailbox import AnsweredHere
 from protocol.framing import ProtocolError, encode_body
@@ -27,8 +27,8 @@ from protocol.undecodable import UNDECODABLE, why
 class Translation(NamedTuple):
     """Translations of one API. A request without a message becomes its response's fields."""
 
-    request: Callable[[Asked], Message | Fields]
-    response: Callable[[Asked, Any], Fields] | None = None
+    request: Callable[[KafkaRequest], Message | Fields]
+    response: Callable[[KafkaRequest, Any], Fields] | None = None
     """None: no request of the API has a message."""
 
 
@@ -95,7 +95,7 @@ TRANSLATIONS: Final[dict[int, Translation]] = {
 """{API: its translations}"""
 
 
-def message_of(request: Asked) -> Message:
+def message_of(request: KafkaRequest) -> Message:
     """The machine's message for a request. Raises ProtocolError.
 
     Its numbers and lists are within the bounds of our messages: `request_decoder` and the translations see to that.
@@ -111,7 +111,7 @@ def message_of(request: Asked) -> Message:
     return translated
 
 
-def answer_to(request: Asked, answer: Message) -> bytes:
+def answer_to(request: KafkaRequest, answer: Message) -> bytes:
     """Encode the response to a request as a whole frame."""
     to_response = TRANSLATIONS[request.api].response
     assert to_response is not None, f"{request.name} was answered with {type(answer).__name__}"

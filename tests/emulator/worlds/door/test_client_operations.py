@@ -7,8 +7,8 @@ import pytest
 import trio
 
 from emulator.worlds.network.door.client import Arrived, KafkaClient
-from emulator.worlds.network.door.client_observer import Seen
-from emulator.worlds.network.door.codec import Asked, listener_of
+from emulator.worlds.network.door.client_observer import ClientObserver
+from emulator.worlds.network.door.codec import KafkaRequest, listener_of
 from emulator.worlds.network.door.place import Place
 from emulator.worlds.network.spec import Address
 from protocol.events import Event, OperationEnded, OperationInvoked, PositionLeft, RecordsRead
@@ -40,12 +40,12 @@ class Connection:
 
     def __init__(self, *, there: bool = True) -> None:
         self.written: list[Event] = []
-        seen = Seen("broker-0", 1, BrokerId(0), lambda event, cause: self.written.append(event))
-        self.client = KafkaClient(seen, lambda: there)
+        observer = ClientObserver("broker-0", 1, BrokerId(0), lambda event, cause: self.written.append(event))
+        self.client = KafkaClient(observer, lambda: there)
 
     def ask(self, request: Message) -> None:
         api, version = API[type(request)]
-        arrived = Arrived(1, version, request, Asked(LISTENER, api, version, 1, "app", None))
+        arrived = Arrived(1, version, request, KafkaRequest(LISTENER, api, version, 1, "app", None))
         self.client.taken(arrived)
         self.client.passed(arrived, "cause")
 

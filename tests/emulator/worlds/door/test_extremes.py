@@ -125,7 +125,7 @@ def extremes(kafka_version: str) -> Iterator[Extreme]:
                 yield Extreme(api, version, field, value, request_payload(api, version, values))
 
 
-def read(payload: bytes, kafka_version: str = "2.8") -> tuple[codec.Asked, Message]:
+def read(payload: bytes, kafka_version: str = "2.8") -> tuple[codec.KafkaRequest, Message]:
     """A request and its message, which is a valid one."""
     requested = codec.read_request(payload, codec.listener_of(gates_for(kafka_version), PLACE))
     message = message_of(requested)

@@ -315,7 +315,7 @@ def test_metadata_0_lists_no_replica_on_a_dead_broker(version: int, error: int, 
         "t", 0, 0, BrokerId(0), LeaderEpoch(1), [BrokerId(0)], [BrokerId(0), BrokerId(1)]
     )
     alive = [leadership_messages.BrokerEndpoint(BrokerId(0), "broker-0", "az-0")]
-    requested = codec.Asked(LISTENER, 3, version, 1, "app", SimpleNamespace(topics=None))
+    requested = codec.KafkaRequest(LISTENER, 3, version, 1, "app", SimpleNamespace(topics=None))
     metadata = leadership_messages.MetadataResponse(BrokerId(0), alive, [partition], True)
     answered = topic_translation.metadata_answer(requested, metadata)
     (reported,) = answered["topics"][0]["partitions"]
@@ -326,7 +326,7 @@ def test_metadata_0_lists_no_replica_on_a_dead_broker(version: int, error: int, 
 def test_metadata_names_a_missing_listener_from_version_6(version: int, error: int) -> None:
     """KafkaApis.handleTopicMetadataRequest, errorUnavailableListeners."""
     partition = leadership_messages.PartitionMetadata("t", 0, ErrorCode.LISTENER_NOT_FOUND, BrokerId(-1))
-    requested = codec.Asked(LISTENER, 3, version, 1, "app", SimpleNamespace(topics=None))
+    requested = codec.KafkaRequest(LISTENER, 3, version, 1, "app", SimpleNamespace(topics=None))
     metadata = leadership_messages.MetadataResponse(BrokerId(0), [], [partition], True)
     (reported,) = topic_translation.metadata_answer(requested, metadata)["topics"][0]["partitions"]
     assert reported["error_code"] == error

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.worlds.network.door.client_observer import TOLD_BYTES_MAX, TOLD_RECORDS_MAX, Seen
+from emulator.worlds.network.door.client_observer import NAMED_BYTES_MAX, NAMED_RECORDS_MAX, ClientObserver
 from protocol.events import Event, OperationEnded, OperationInvoked
 from protocol.events.record_values import RECORDS_MAX, VALUES_BYTES_MAX, VALUES_MAX, value_bytes_max, values_in
 from protocol.ids import BrokerId, Offset
@@ -19,9 +19,9 @@ from protocol.records.format import encode
 def reported(records: bytes, acks: int = -1) -> list[Event]:
     """Of one produce, which was answered with offset 5."""
     written: list[Event] = []
-    seen = Seen("broker-0", 1, BrokerId(0), lambda event, cause: written.append(event))
-    producing = seen.produced("app", acks, ProduceRequest(-1, 100, [ProducePartition("t", 0, records)]), "cause")
-    producing.told(ProduceResponse([ProduceResult("t", 0, 0, Offset(5))]))
+    observer = ClientObserver("broker-0", 1, BrokerId(0), lambda event, cause: written.append(event))
+    producing = observer.produced("app", acks, ProduceRequest(-1, 100, [ProducePartition("t", 0, records)]), "cause")
+    producing.delivered(ProduceResponse([ProduceResult("t", 0, 0, Offset(5))]))
     return written
 
 
@@ -86,7 +86,7 @@ def test_records_of_older_formats_are_reported_by_entry_of_the_log(
 
 
 @pytest.mark.parametrize("codec", ["none", "gzip"])
-@pytest.mark.parametrize(("count", "size_bytes"), [(TOLD_RECORDS_MAX + 1, 1), (5, TOLD_BYTES_MAX)])
+@pytest.mark.parametrize(("count", "size_bytes"), [(NAMED_RECORDS_MAX + 1, 1), (5, NAMED_BYTES_MAX)])
 def test_of_a_batch_too_large_to_report_each_record_is_counted(codec: Compression, count: int, size_bytes: int) -> None:
     events = reported(encode_batch([bytes(size_bytes)] * count, timestamp_ms=1, compression=codec))
     assert sum(one.records for one in invoked_in(events)) == sum(one.records for one in ended_in(events)) == count
@@ -100,7 +100,7 @@ def test_a_batch_that_lies_about_its_records_costs_no_more_than_its_size(codec: 
     batch[HEADER_BYTES - 4 : HEADER_BYTES] = claimed.to_bytes(4, "big")
     events = reported(bytes(batch))
     assert len(events) <= 12
-    if claimed <= TOLD_RECORDS_MAX:
+    if claimed <= NAMED_RECORDS_MAX:
         assert sum(one.records for one in invoked_in(events)) == 1
 
 
@@ -117,9 +117,9 @@ def test_records_that_cannot_be_read_are_an_operation_all_the_same(garbage: byte
 def test_what_validation_refused_is_no_operation() -> None:
     """Its header may say anything, and its client is told of an error."""
     written: list[Event] = []
-    seen = Seen("broker-0", 1, BrokerId(0), lambda event, cause: written.append(event))
+    observer = ClientObserver("broker-0", 1, BrokerId(0), lambda event, cause: written.append(event))
     records = encode_batch([b"a"], timestamp_ms=1)
     requested = [ProducePartition("t", 0, records, fault=87), ProducePartition("t", 1, records)]
-    producing = seen.produced("app", -1, ProduceRequest(-1, 100, requested), "cause")
-    producing.told(ProduceResponse([ProduceResult("t", 0, 87), ProduceResult("t", 1, 0, Offset(5))]))
+    producing = observer.produced("app", -1, ProduceRequest(-1, 100, requested), "cause")
+    producing.delivered(ProduceResponse([ProduceResult("t", 0, 87), ProduceResult("t", 1, 0, Offset(5))]))
     assert {event.partition for event in written if isinstance(event, OperationInvoked)} == {1}
