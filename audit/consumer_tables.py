@@ -6,10 +6,10 @@ Each has few rows, or none, and is made once.
   between; `before`: the last offset of that one, `giver`, `epoch`: the broker that returned it, in which leader epoch
 - `lost_reads`: batches that the final leader does not hold where they were read
 - `doubtful_turns`: all reads of operations in one of the two; `stretch`: count of position changes before
-- `group_operations`: commits and reads of committed offsets (`kind`: commit, committed), by `group_id`. `asked`: the
-  offset to commit. `offset`: the committed offset, or the one read. Begin and end have a time and a number in the
-  node's incarnation. `store`: the group's coordinator (kafka) or ZooKeeper (znodes), which an old consumer uses instead
-  of a broker. `foreign`: by a Kafka client. `outcome`, `store` null: it has not ended
+- `group_operations`: commits and reads of committed offsets (`kind`: commit, committed), by `group_id`.
+  `requested_offset`: the offset to commit. `offset`: the committed offset, or the one read. Begin and end have a time
+  and a number in the node's incarnation. `store`: the group's coordinator (kafka) or ZooKeeper (znodes), which an old
+  consumer uses instead of a broker. `foreign`: by a Kafka client. `outcome`, `store` null: it has not ended
 """
 
 _TURNS = """
@@ -66,14 +66,14 @@ WHERE base_offset IS NOT NULL
 """
 
 GROUP_OPERATIONS = """
-SELECT /*few(asked)*/ asked.*, told.outcome, told.offset, told.at_ms AS ended_ms, told.seq AS ended_seq,
-  IF(told.broker >= 0, 'kafka', IF(told.broker < 0, 'znodes', NULL)) AS store, coalesce(told.gone, false) AS gone
+SELECT /*few(invoked)*/ invoked.*, ended.outcome, ended.offset, ended.at_ms AS ended_ms, ended.seq AS ended_seq,
+  IF(ended.broker >= 0, 'kafka', IF(ended.broker < 0, 'znodes', NULL)) AS store, coalesce(ended.gone, false) AS gone
 FROM (
   SELECT run, operation, kind, value AS group_id, node, incarnation, seq AS begun_seq, at_ms AS begun_ms, topic,
-    partition, offset AS asked, coalesce(client, '') != '' AS foreign
+    partition, offset AS requested_offset, coalesce(client, '') != '' AS foreign
   FROM invocations WHERE kind IN ('commit', 'committed')
-) AS asked
+) AS invoked
 LEFT JOIN (
   SELECT run, operation, outcome, offset, at_ms, seq, broker, gone FROM operations WHERE kind IN ('commit', 'committed')
-) AS told USING (run, operation)
+) AS ended USING (run, operation)
 """

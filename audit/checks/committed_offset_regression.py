@@ -37,7 +37,7 @@ SELECT fell.run, fell.topic, fell.partition, fell.offset,
     fell.last.offset AS committed)) AS details
 FROM fell LEFT ANTI JOIN commits AS c
   ON c.run = fell.run AND c.topic = fell.topic AND c.partition = fell.partition AND c.group_id = fell.group_id
-  AND (c.store = fell.store OR c.store IS NULL) AND c.asked = fell.offset AND c.begun_ms <= fell.ended_ms
+  AND (c.store = fell.store OR c.store IS NULL) AND c.requested_offset = fell.offset AND c.begun_ms <= fell.ended_ms
   AND (c.outcome IS NULL OR c.outcome = 'unknown' OR (c.outcome = 'ok' AND c.ended_ms > fell.last.begun_ms))
 """
 

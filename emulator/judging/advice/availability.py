@@ -76,7 +76,7 @@ def reads_of(world: SimulatedWorld, operations: KeptOperations, scenario: Scenar
         az, begun_ms = lives[one.identifier]
         stopped = one.ended and one.outcome != "ok"
         over_ms = end_ms if stopped else ends.get(one.identifier, end_ms)
-        first_ms, last_ms = one.heard_ms or (over_ms, over_ms)
+        first_ms, last_ms = one.answered_ms or (over_ms, over_ms)
         longest[az] = max(longest.get(az, 0.0), one.silent_ms, first_ms - begun_ms, over_ms - last_ms)
         if stopped:
             refused[az] = refused.get(az, 0) + 1

@@ -72,7 +72,7 @@ def truth_of(world: SimulatedWorld, operations: KeptOperations, probe: Probe) ->
                 _of_group(operation, topic_partition, number, ended.get(operation.identifier, -1))
             )
         for left in operation.left:
-            lost = (topic_partition, operation.identifier, operation.asked, left.offset, left.reason)
+            lost = (topic_partition, operation.identifier, operation.requested_offset, left.offset, left.reason)
             truth.lost_positions.append(PositionLost(*lost))
         if operation.reads:
             truth.reads += _given(operation, lives)
@@ -109,7 +109,7 @@ def _of_group(operation: Operation, topic_partition: TopicPartition, number: int
         group=operation.value,
         topic_partition=topic_partition,
         operation=operation.identifier,
-        requested=operation.asked,
+        requested=operation.requested_offset,
         offset=operation.offset,
         outcome=operation.outcome,
         begun=number,

@@ -39,20 +39,19 @@ class Operation:
     - `reads`, the entries received, and the positions that it `left`; only if `kept`, for a consumer may read for
       ever.
 
-    `topic_id`: of the topic that a produce was written to, from the last response that names it. `asked`: the offset of
-    the invocation. `broker`: the last attempt's. `over`: number of kept operations that had
-    begun when it ended.
+    `topic_id`: of the topic that a produce was written to, from the last response that names it. `requested_offset`:
+    of the invocation. `broker`: the last attempt's. `over`: number of kept operations that had begun when it ended.
 
     Of a consumer's, by its node's clock:
 
-    - `heard_ms`: times of the first and the last fetch response without an error;
+    - `answered_ms`: times of the first and the last fetch response without an error;
     - `silent_ms`: the longest time between two.
     """
 
     __slots__ = (
-        "acks", "asked", "attempts", "broker", "digest", "doubtful", "ended", "heard_ms", "idempotent", "identifier",
-        "kept", "kind", "left", "offset", "outcome", "over", "partition", "reads", "records", "requested", "silent_ms",
-        "topic", "topic_id", "value",
+        "acks", "answered_ms", "attempts", "broker", "digest", "doubtful", "ended", "idempotent", "identifier",
+        "kept", "kind", "left", "offset", "outcome", "over", "partition", "reads", "records", "requested",
+        "requested_offset", "silent_ms", "topic", "topic_id", "value",
     )  # fmt: skip
 
     def __init__(
@@ -75,7 +74,7 @@ class Operation:
         self.partition = partition
         self.acks = acks
         self.value = value
-        self.asked = requested_offset
+        self.requested_offset = requested_offset
         self.kept = kept
         self.records = records
         self.attempts = 0
@@ -90,7 +89,7 @@ class Operation:
         self.reads: list[Read] = []
         self.left: list[Left] = []
         self.requested: Requested | None = None
-        self.heard_ms: tuple[float, float] | None = None
+        self.answered_ms: tuple[float, float] | None = None
         self.silent_ms = 0.0
 
     def attempt_sent(
@@ -134,9 +133,9 @@ class Operation:
 
     def fetch_answered(self, now_ms: float) -> None:
         """Note a fetch response, maybe without new records."""
-        first, last = self.heard_ms or (now_ms, now_ms)
+        first, last = self.answered_ms or (now_ms, now_ms)
         self.silent_ms = max(self.silent_ms, now_ms - last)
-        self.heard_ms = first, now_ms
+        self.answered_ms = first, now_ms
 
     def given(self, out: Outbox, entry: FetchedEntry, *, high_watermark: int, broker: int, topic_id: str = "") -> None:
         """Record an entry that a consumer received."""

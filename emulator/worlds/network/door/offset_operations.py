@@ -51,7 +51,7 @@ class OffsetOperations:
             errors = {(one.topic, one.partition): one.error for one in answer.partitions}
             for operation in self._operations:
                 error = errors.get((operation.topic, operation.partition), ErrorCode.UNKNOWN_SERVER_ERROR)
-                self._end(out, operation, error, Committed(Offset(operation.asked)))
+                self._end(out, operation, error, Committed(Offset(operation.requested_offset)))
             return
         found: dict[TopicPartition, Committed] = {
             (one.topic, one.partition): Committed(one.offset, one.leader_epoch) for one in answer.partitions
@@ -65,7 +65,7 @@ class OffsetOperations:
             operation.attempt_ended(
                 out, error=NO_ANSWER, reason="the answer did not reach the client", definite=self._definite
             )
-            operation.end(out, error=NO_ANSWER, offset=Offset(operation.asked))
+            operation.end(out, error=NO_ANSWER, offset=Offset(operation.requested_offset))
 
     def _end(self, out: Outbox, operation: Operation, error: int, committed: Committed) -> None:
         operation.attempt_ended(out, error=error, definite=self._definite)
