@@ -6,7 +6,7 @@ from enum import StrEnum
 class ExitKind(StrEnum):
     """Reason why a process ended."""
 
-    ASKED = "asked"
+    REQUESTED = "asked"
     """Requested, or no work is left: code 0."""
     NO_SESSION_SERVICE = "no-session-service"
     """No session service within zookeeper.connection.timeout.ms of the start.

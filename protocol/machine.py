@@ -156,7 +156,7 @@ class Exit(msgspec.Struct, frozen=True, gc=False, tag="exit"):
 
     code: int
     reason: str
-    kind: ExitKind = ExitKind.ASKED
+    kind: ExitKind = ExitKind.REQUESTED
 
 
 Effect = Open | Close | Send | SetTimer | CancelTimer | Emit | Exit

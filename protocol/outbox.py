@@ -91,7 +91,7 @@ class Outbox:
     def emit(self, event: Event) -> None:
         self._effects.append(Emit(event))
 
-    def exit(self, code: int, reason: str, kind: ExitKind = ExitKind.ASKED) -> None:
+    def exit(self, code: int, reason: str, kind: ExitKind = ExitKind.REQUESTED) -> None:
         self._effects.append(Exit(code, reason, kind))
 
     def route(self, now: Now, event: Input) -> bool:

@@ -78,7 +78,7 @@ def unregistered(cluster: Cluster) -> list[str]:
     """Unrequested ends of brokers, and brokers unregistered in their present session."""
     wrong = []
     for name, *_, event in cluster.world.trace.entries:
-        if isinstance(event, NodeStopped) and event.kind is not ExitKind.ASKED:
+        if isinstance(event, NodeStopped) and event.kind is not ExitKind.REQUESTED:
             wrong.append(f"{name}: {event.reason}")
     for broker in BROKERS:
         machine = cluster.world.nodes[f"broker-{broker}"].machine

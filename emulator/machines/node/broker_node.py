@@ -343,7 +343,7 @@ class BrokerNode:
             self._finish_stop()
 
     def _finish_stop(self) -> None:
-        self._shut_down(0, "stopped", ExitKind.ASKED)
+        self._shut_down(0, "stopped", ExitKind.REQUESTED)
 
     def _shut_down(self, code: int, reason: str, kind: ExitKind) -> None:
         """Shut down: the end of KafkaServer.shutdown.

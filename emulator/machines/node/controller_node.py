@@ -153,7 +153,7 @@ class ControllerNode:
             out.close(connection)
         self._brokers.clear()
         self.controller.stop(now, out)
-        self._departure.begin(now, out, 0, "stopped", ExitKind.ASKED)
+        self._departure.begin(now, out, 0, "stopped", ExitKind.REQUESTED)
 
 
 def _paths_failed(now: Now, out: Outbox, error: Exception) -> None:

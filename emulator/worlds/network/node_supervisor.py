@@ -112,7 +112,7 @@ class Cluster:
         try:
             if kind is None:
                 await self.processes.end_all()
-                self._write(NodeStopped(0, OVER, ExitKind.ASKED))
+                self._write(NodeStopped(0, OVER, ExitKind.REQUESTED))
         finally:
             self.processes.nursery.cancel_scope.cancel()
             try:

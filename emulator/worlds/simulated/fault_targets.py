@@ -54,7 +54,7 @@ class Breakable(Heap):
         """End the run: every living node that is not paused writes its last events."""
         for node in self.nodes.values():
             if node.alive and not node.paused:
-                for event in (*node.links.last_words(), NodeStopped(0, OVER, ExitKind.ASKED)):
+                for event in (*node.links.last_words(), NodeStopped(0, OVER, ExitKind.REQUESTED)):
                     self.trace.add(node, "exit", self.now_ms, event)
 
     def stop(self, name: str) -> None:

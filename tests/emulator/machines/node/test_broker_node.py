@@ -125,7 +125,7 @@ def test_an_orderly_stop_hands_over_leadership_and_leaves_a_marker(version: str)
     """Semantics 3, 4.2: ControlledShutdown, checkpoints, marker, exit 0."""
     cluster = played("  - sleep: 1\n  - stop: 0\n  - sleep: 1\n", version)
     (stopped,) = seen(cluster, "broker-0", NodeStopped)
-    assert (stopped.code, stopped.reason, stopped.kind) == (0, "stopped", ExitKind.ASKED)
+    assert (stopped.code, stopped.reason, stopped.kind) == (0, "stopped", ExitKind.REQUESTED)
     assert states(cluster)[1] == (1, 1, (1, 2))
     files = cluster.world.nodes["broker-0"].files
     assert files.exists(CLEAN_SHUTDOWN)
@@ -248,7 +248,7 @@ def test_a_broker_that_is_stopped_before_it_has_loaded_its_logs_leaves_them_as_t
     settings: dict[str, Any] = {"zookeeper.connection.timeout.ms": 60_000}
     cluster = played(script, version, **settings)
     (stopped,) = seen(cluster, "broker-0", NodeStopped)
-    assert (stopped.code, stopped.kind) == (0, ExitKind.ASKED)
+    assert (stopped.code, stopped.kind) == (0, ExitKind.REQUESTED)
     files = cluster.world.nodes["broker-0"].files
     assert not files.exists(CLEAN_SHUTDOWN)
     assert files.read(HIGH_WATERMARKS, 0, 100) == b"0\n1\nt 0 2\n"

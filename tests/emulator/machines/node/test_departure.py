@@ -53,7 +53,7 @@ def test_a_broker_that_stops_behind_a_slow_link_registers_at_once_when_it_starts
     script = f"  - delay: {{az: 1, delay_ms: {delay_ms}}}\n  - stop: 1\n  - start: 1\n"
     script += "  - wait: {until: {registered: [1]}, limit_s: 60}\n"
     cluster = played(script, version)
-    assert end_of(cluster, "broker-1")[1].kind is ExitKind.ASKED
+    assert end_of(cluster, "broker-1")[1].kind is ExitKind.REQUESTED
     assert cluster.alive("broker-1") and "expired" not in session_ends(cluster)
 
 
@@ -71,7 +71,7 @@ def test_a_stop_ends_when_the_session_service_cannot_be_reached(version: str, ki
     world.stop("broker-1")
     cluster.go_on(3 * SESSION_MS)
     at_ms, stopped = end_of(cluster, "broker-1")
-    assert (stopped.code, stopped.kind) == (0, ExitKind.ASKED)
+    assert (stopped.code, stopped.kind) == (0, ExitKind.REQUESTED)
     assert SESSION_MS / 3 < at_ms - requested_ms < SESSION_MS * 2 / 3 + 50.0
     assert session_ends(cluster).count("expired") == 1
     assert world.nodes["broker-1"].files.exists(CLEAN_SHUTDOWN)
