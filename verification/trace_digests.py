@@ -60,12 +60,12 @@ class Digests:
     """Plays the runs of one question, by their places in its list. One per process."""
 
     def __init__(self, spec: Specification) -> None:
-        self._asked = spec
+        self._task = spec
         self._resolved: dict[Script, Resolved] = {}
 
     def play(self, place: int) -> tuple[str, int, str]:
         """(script, seed, digest); an error's text instead of a digest where the run dies."""
-        script, seed = self._asked.runs[place]
+        script, seed = self._task.runs[place]
         resolved = self._resolved.get(script)
         if resolved is None:
             self._resolved = {script: script.resolved()}
@@ -77,10 +77,10 @@ class Digests:
         digest = blake2b(digest_size=12)
         for entry in trace.entries:
             fields = trace.line(entry, "", 0.0)
-            for name in self._asked.without:
+            for name in self._task.without:
                 fields.pop(name, None)
             line = msgspec.json.encode(fields).decode()
-            for old, new in self._asked.renames:
+            for old, new in self._task.renames:
                 line = line.replace(new, old)
             digest.update(line.encode())
         return script.name, seed, digest.hexdigest()

@@ -25,10 +25,10 @@ class MutantTask(msgspec.Struct, frozen=True):
 
 class MutantWorker:
     def __init__(self, task: MutantTask) -> None:
-        self._asked = task
+        self._task = task
 
     def play(self, seed: int) -> DeathResult:
-        return mutated(self._asked, seed)
+        return mutated(self._task, seed)
 
 
 def mutated(task: MutantTask, seed: int) -> DeathResult:

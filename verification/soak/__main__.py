@@ -39,7 +39,7 @@ from verification.soak import soak_verdict
 from verification.soak.ledger import compare, event_bytes, lateness_of, read_ledger
 from verification.soak.process_memory import SUPERVISOR, trend_of
 from verification.soak.soak_output import RESULT_FILE, document, show, write
-from verification.soak.soak_plan import Asked
+from verification.soak.soak_plan import SoakOptions
 from verification.soak.soak_run import NotDone, Played, Tell, play
 
 INTERRUPTED = 130
@@ -64,7 +64,7 @@ def audited(run: Path, tell: Tell) -> Verdict:
     return verdict
 
 
-def judged(options: Asked, played: Played, tell: Tell, out: Console) -> int:
+def judged(options: SoakOptions, played: Played, tell: Tell, out: Console) -> int:
     """Prints and writes; the exit code."""
     began = time.monotonic()
     verdict = audited(played.run, tell)
@@ -141,11 +141,11 @@ def main(arguments: list[str] | None = None) -> int:
             return INTERRUPTED
 
 
-def _parsed(arguments: list[str] | None) -> Asked | int:
+def _parsed(arguments: list[str] | None) -> SoakOptions | int:
     parser = argparse.ArgumentParser(
         prog="python -m verification.soak", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    default = Asked()
+    default = SoakOptions()
     parser.add_argument("--minutes", type=float, default=default.minutes)
     parser.add_argument("--rate", type=float, default=default.rate, help="records per second of all producers together")
     parser.add_argument("--cut-every-s", type=float, default=default.cut_every_s)
@@ -155,7 +155,7 @@ def _parsed(arguments: list[str] | None) -> Asked | int:
     parser.add_argument("--driver", choices=DRIVERS, default=default.driver)
     parser.add_argument("--topology", default=default.topology)
     parser.add_argument("--out", type=Path, help="the run's directory, which is kept; by default a temporary one")
-    options = Asked(**vars(parser.parse_args(arguments)))
+    options = SoakOptions(**vars(parser.parse_args(arguments)))
     problem = options.problem()
     if problem:
         print(f"soak: {problem}", file=sys.stderr)

@@ -10,7 +10,7 @@ from rich.table import Table
 from benchmarks.figure_records import machine
 from verification import RESULTS
 from verification.soak.process_memory import SUPERVISOR, Trend
-from verification.soak.soak_plan import Asked
+from verification.soak.soak_plan import SoakOptions
 from verification.soak.soak_run import Played
 from verification.soak.soak_verdict import Judgement, Outside
 
@@ -44,7 +44,7 @@ def show(
 
 
 def document(
-    options: Asked,
+    options: SoakOptions,
     played: Played,
     judgements: Sequence[Judgement],
     trends: Mapping[str, Trend | None],

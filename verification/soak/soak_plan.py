@@ -23,7 +23,7 @@ SESSION_TIMEOUT_S = 6.0
 """The session time-out of three-az: a node that was cut off for longer must register again."""
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class SoakOptions(msgspec.Struct, frozen=True, kw_only=True):
     """`rate`: records per second of all producers together, half of them idempotent."""
 
     minutes: float = 60.0
@@ -74,7 +74,7 @@ class PlannedCut(msgspec.Struct, frozen=True):
     ends_s: float
 
 
-def planned_cuts(options: Asked, azs: list[str]) -> Iterator[PlannedCut]:
+def planned_cuts(options: SoakOptions, azs: list[str]) -> Iterator[PlannedCut]:
     """Cuts of AZs in turn.
 
     The first comes after half of the interval, so that there is a time before; each ends, with its effects, before the

@@ -29,8 +29,8 @@ from verification.soak.soak_plan import (
     TOPIC,
     TOPIC_SETTINGS,
     VALUE_BYTES,
-    Asked,
     PlannedCut,
+    SoakOptions,
     planned_cuts,
 )
 from verification.soak.soak_verdict import Counts, Cut
@@ -72,7 +72,7 @@ class Played(msgspec.Struct):
     ended: str = ""
 
 
-def play(options: Asked, run: Path, tell: Tell) -> Played:
+def play(options: SoakOptions, run: Path, tell: Tell) -> Played:
     """Play; no process is left afterwards. Raises NotDone, NotUp, and exceptions of `prepared`."""
     directory, _ = prepared(
         UpOptions(
@@ -92,8 +92,8 @@ def play(options: Asked, run: Path, tell: Tell) -> Played:
 
 
 class _Soak:
-    def __init__(self, options: Asked, found: Found, tell: Tell) -> None:
-        self._asked = options
+    def __init__(self, options: SoakOptions, found: Found, tell: Tell) -> None:
+        self._options = options
         self._found = found
         self._tell = tell
         spec = read_specification(found.directory)
@@ -113,7 +113,7 @@ class _Soak:
             load = r.StartWorkload(
                 name,
                 TOPIC,
-                rate_per_s=self._asked.rate / (2 * clients),
+                rate_per_s=self._options.rate / (2 * clients),
                 idempotent=idempotent,
                 value_bytes=VALUE_BYTES,
                 settings=dict(PRODUCER_SETTINGS),
@@ -130,7 +130,7 @@ class _Soak:
 
     def _watch(self) -> None:
         """Cuts, heals, samples and tells, each when it is due."""
-        options = self._asked
+        options = self._options
         began = time.monotonic()
         ends_s = options.minutes * 60.0 / options.speed
         cuts = list(self._cuts)
