@@ -19,8 +19,9 @@ QUESTION_WORDS: Final = (
     "What", "Who", "Whose", "Whom", "Whoever", "Where", "Wherever", "How", "Whatever", "Which", "When", "Why",
 )  # fmt: skip
 PERSONS: Final = re.compile(
-    r"\b(whoever|whomever|somebody|nobody|everybody|anybody|someone|anyone|everyone)\b", re.IGNORECASE
+    r"(?<!\.)\b(whoever|whomever|somebody|nobody|everybody|anybody|someone|anyone|everyone)\b(?!\.\w)", re.IGNORECASE
 )
+"""Words for persons, unless they are a part of a dotted name, as in Kafka's settings."""
 PERSON_NAMES: Final = frozenset(
     ("whoever", "somebody", "nobody", "everybody", "told", "asked", "asks", "said", "heard")
 )

@@ -27,6 +27,7 @@ def rules(found: list[Offence]) -> list[str]:
         ('def f() -> None:\n    """Whoever reads it waits."""\n', ["first-lines", "persons"]),
         ('X = 1\n"""Where it is."""\n', ["first-lines"]),
         ('raise ValueError("nobody answered")\n', ["persons"]),
+        ('X = "allow.everyone.if.no.acl.found"\n', []),
         ('raise ValueError("broker 1: no answer; start it")\n', []),
         ("told = 1\n", ["names"]),
         ("def asked_for(said: int) -> None: ...\n", ["names", "names"]),
