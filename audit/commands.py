@@ -27,7 +27,7 @@ from audit.spark_session import (
     start_gateway,
     tuning_for,
 )
-from emulator.judging.ci_reports import NOBODY, ForMachines
+from emulator.judging.ci_reports import NO_REPORTS, CiReports
 from emulator.regular_files import reason
 from emulator.run_layout import shown
 from emulator.runs.scratch import scratch
@@ -72,7 +72,7 @@ def audit_command(
     out: Path | None = None,
     json: bool = False,
     homes: Mapping[Path, Path] | None = None,
-    for_machines: ForMachines = NOBODY,
+    ci_reports: CiReports = NO_REPORTS,
     own: Sequence[Path] = (),
     reports: bool | None = None,
     verbose: bool = False,
@@ -85,7 +85,7 @@ def audit_command(
 
     `reports`: whether to write report.html; None: only for at most REPORTS_UNASKED_MAX runs. Of more runs only those
     that are not as expected are printed in full.
-    `homes`: {copy of a run: directory for its verdict and report}. `for_machines`: files with all verdicts.
+    `homes`: {copy of a run: directory for its verdict and report}. `ci_reports`: files with all verdicts.
     `own`: files with custom checks (audit.checks.own). `unusable`: further runs, which cannot be audited.
     """
     from audit.audited_run import audit_runs
@@ -114,7 +114,7 @@ def audit_command(
         return _unusable(f"faultline audit: {error}")
     code_of_bad = _named("audit", bad)
     verdicts_of_all = [*verdicts, *map(_not_judged, bad)]
-    for_machines.write([msgspec.to_builtins(verdict) for verdict in verdicts_of_all])
+    ci_reports.write([msgspec.to_builtins(verdict) for verdict in verdicts_of_all])
     if json:
         print_json(verdicts_of_all)
     else:

@@ -105,13 +105,13 @@ def run(
     if world == "sim":  # nodes of the network world are processes of their own, forked from sources
         use_compiled()
     from emulator.cli.commands.run_scenario import RunOptions, run_command
-    from emulator.judging.ci_reports import ForMachines
+    from emulator.judging.ci_reports import CiReports
 
     given = {"--engine": engine, "--driver": driver, "--speed": speed}
     options = RunOptions(
         scenario, world, engine or "process", driver or "nodes", seed, speed, settings.kafka_version,
         settings.overrides, out, audit, json, settings.files,
-        tuple(option for option, value in given.items() if value is not None), ForMachines(junit, markdown),
+        tuple(option for option, value in given.items() if value is not None), CiReports(junit, markdown),
         settings.parameters, verbose,
     )  # fmt: skip
     return run_command(options)
@@ -175,13 +175,13 @@ def audit(
     """
     from emulator.cli.commands.audit import audit_runs_command
     from emulator.cli.commands.follow_command import follow_run_command
-    from emulator.judging.ci_reports import ForMachines
+    from emulator.judging.ci_reports import CiReports
 
     if follow:
         given = {"--out": out, "--junit": junit, "--markdown": markdown, "--check": check, "--reports": reports}
         return follow_run_command(runs or (), master, json, [name for name, value in given.items() if value])
-    for_machines = ForMachines(junit, markdown)
-    return audit_runs_command(runs or (), master, out, json, for_machines, check or (), reports, verbose)
+    ci_reports = CiReports(junit, markdown)
+    return audit_runs_command(runs or (), master, out, json, ci_reports, check or (), reports, verbose)
 
 
 @app.command
@@ -364,11 +364,11 @@ def sim(
     """
     use_compiled()
     from emulator.cli.commands.sim import sim_command
-    from emulator.judging.ci_reports import ForMachines
+    from emulator.judging.ci_reports import CiReports
 
     return sim_command(
         scenario, seeds, settings.kafka_version, settings.overrides, out, golden, json, settings.files,
-        ForMachines(junit, markdown), settings.parameters, master,
+        CiReports(junit, markdown), settings.parameters, master,
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from emulator.judging.test_cases import Suite, suite_of_a_run_not_played, suite_
 from emulator.regular_files import write_whole
 
 
-class ForMachines(msgspec.Struct, frozen=True):
+class CiReports(msgspec.Struct, frozen=True):
     """Files of the reports; None: not requested. Writing raises OSError with the file's name."""
 
     junit: Path | None = None
@@ -49,4 +49,4 @@ class ForMachines(msgspec.Struct, frozen=True):
             write_whole(self.markdown, text.encode("utf-8"))
 
 
-NOBODY = ForMachines()
+NO_REPORTS = CiReports()

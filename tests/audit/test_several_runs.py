@@ -21,7 +21,7 @@ from audit.commands import audit_command, report_command
 from audit.input import AuditInputError, find_run, find_runs, look_for_runs
 from audit.opened import opened
 from emulator.cli.app import _command
-from emulator.judging.ci_reports import ForMachines
+from emulator.judging.ci_reports import CiReports
 from emulator.runs.verdict_file import Verdict
 from tests.audit.trace import dual_leader, healthy
 
@@ -73,8 +73,8 @@ def tests_spark(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_the_other_runs_are_judged(
     runs: dict[str, Path], tests_spark: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    machines = ForMachines(tmp_path / "junit.xml", None)
-    assert audit_command([str(path) for path in runs.values()], json=True, for_machines=machines) == 2
+    machines = CiReports(tmp_path / "junit.xml", None)
+    assert audit_command([str(path) for path in runs.values()], json=True, ci_reports=machines) == 2
     out, err = capsys.readouterr()
     verdicts = {one["run"]: one for one in json.loads(out)}
     assert [name for name, one in verdicts.items() if one["checks"]] == ["run-torn", "dual-leader"]

@@ -13,7 +13,7 @@ from emulator.cluster.cluster_registry import registered
 from emulator.cluster.control_requests import Refused
 from emulator.cluster.event_snapshot import copy_moment
 from emulator.exit_codes import UNKNOWN, UNUSABLE
-from emulator.judging.ci_reports import NOBODY, ForMachines
+from emulator.judging.ci_reports import NO_REPORTS, CiReports
 from emulator.regular_files import reason
 from emulator.runs.scratch import scratch
 
@@ -23,7 +23,7 @@ def audit_runs_command(
     master: str,
     out: Path | None,
     json: bool,
-    for_machines: ForMachines = NOBODY,
+    ci_reports: CiReports = NO_REPORTS,
     own: Sequence[Path] = (),
     reports: bool | None = None,
     verbose: bool = False,
@@ -36,7 +36,7 @@ def audit_runs_command(
     with ExitStack() as stack:
         given: list[str] = []
         try:
-            check_places(for_machines.places, out)
+            check_places(ci_reports.places, out)
             found, unusable = look_for_runs(runs)
             if found:
                 require_java(master)
@@ -61,4 +61,4 @@ def audit_runs_command(
             print(f"{run.name} is running: audited as it was at {moment_ms / 1000:.3f} s", file=sys.stderr)
             homes[copy] = run.path
             given.append(str(copy))
-        return audit_command(given, master, out, json, homes, for_machines, own, reports, verbose, unusable)
+        return audit_command(given, master, out, json, homes, ci_reports, own, reports, verbose, unusable)

@@ -23,7 +23,7 @@ from emulator.cli.commands.verdict_text import against_kafka, print_account, pri
 from emulator.cli.on_spark import SparkMissing, require_spark
 from emulator.cluster.command_execution import playing
 from emulator.exit_codes import HELD, INTERRUPTED, UNKNOWN
-from emulator.judging.ci_reports import NOBODY, ForMachines
+from emulator.judging.ci_reports import NO_REPORTS, CiReports
 from emulator.judging.recording_match import equal_recording
 from emulator.run_layout import shown
 from emulator.runs.deployment_options import KERNEL_SPEED, Driver, Engine, UnusableOption, check_seed, check_speed
@@ -74,7 +74,7 @@ class RunOptions(msgspec.Struct, frozen=True):
     json: bool
     settings_files: tuple[str, ...] = ()
     of_network: tuple[str, ...] = ()
-    for_machines: ForMachines = NOBODY
+    ci_reports: CiReports = NO_REPORTS
     parameters: tuple[str, ...] = ()
     verbose: bool = False
 
@@ -93,7 +93,7 @@ def run_command(options: RunOptions) -> int:
         oracle, given = judge == "oracle", options.scenario
         return run_simulated(
             resolved, options.seed, directory, with_oracle=oracle, json=options.json, given=given,
-            for_machines=options.for_machines, verbose=options.verbose,
+            ci_reports=options.ci_reports, verbose=options.verbose,
         )  # fmt: skip
     prepare(directory)
     return _run_network(options, resolved, directory.resolve())
@@ -110,14 +110,14 @@ def checked(options: RunOptions) -> Resolved:
         raise UnusableOption(f"{words}: no effect on a simulated run; leave it out, or give --world network")
     if options.world == "network" and options.audit == "oracle":
         raise UnusableOption("--audit oracle: judges only simulated runs; give --world sim, or --audit spark or none")
-    if options.for_machines.options and options.audit == "none":
-        words = ", ".join(options.for_machines.options)
+    if options.ci_reports.options and options.audit == "none":
+        words = ", ".join(options.ci_reports.options)
         raise UnusableOption(f"{words}: no verdict to write with --audit none; leave out one of them")
     if options.speed is not None:
         check_speed(options.speed, options.driver)
     if options.world != "sim":
         require_machines(options.engine, options.driver)
-    check_places(options.for_machines.places, options.out or RUNS)
+    check_places(options.ci_reports.places, options.out or RUNS)
     _require_judge(_judge_of(options))
     return resolved
 
@@ -144,7 +144,7 @@ def _simulated_for_spark(options: RunOptions, resolved: Resolved, directory: Pat
     prepare(directory)
     simulate_into(directory, resolved, options.seed)
     return audit_command(
-        [str(directory)], json=options.json, for_machines=options.for_machines, verbose=options.verbose
+        [str(directory)], json=options.json, ci_reports=options.ci_reports, verbose=options.verbose
     )
 
 
@@ -170,7 +170,7 @@ def _run_network(options: RunOptions, resolved: Resolved, directory: Path) -> in
         observations, judged = play_and_audit(options, resolved, directory, console)
     except NOT_PLAYED as error:
         print(not_played(options.scenario, error), file=sys.stderr)
-        options.for_machines.write_not_played(resolved.scenario.id, str(error))
+        options.ci_reports.write_not_played(resolved.scenario.id, str(error))
         return UNKNOWN
     except KeyboardInterrupt:
         print(f"faultline run: interrupted; its files are in {directory}", file=sys.stderr)
@@ -181,7 +181,7 @@ def _run_network(options: RunOptions, resolved: Resolved, directory: Path) -> in
         console.print(f"not judged; the run is in {where}" + (f"; it equals {equals}" if equals else ""))
         return HELD
     verdict, code = judged
-    options.for_machines.write([verdict])
+    options.ci_reports.write([verdict])
     if options.json:
         print(msgspec.json.encode(verdict).decode())
     else:

@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from emulator.cli.commands.verdict_text import against_kafka, print_account, print_verdict, versions_shown
 from emulator.exit_codes import HELD, UNKNOWN
-from emulator.judging.ci_reports import NOBODY, ForMachines
+from emulator.judging.ci_reports import NO_REPORTS, CiReports
 from emulator.judging.judged import JudgedRun, play_and_judge
 from emulator.runs.directory import prepare, write_simulated, write_verdict
 from emulator.runs.resolve import Resolved
@@ -23,7 +23,7 @@ from emulator.worlds.simulated.heap import RunTooLong
 
 def run_simulated(
     resolved: Resolved, seed: int, directory: Path, *, with_oracle: bool = True, json: bool = False,
-    given: str = "", for_machines: ForMachines = NOBODY, verbose: bool = False,
+    given: str = "", ci_reports: CiReports = NO_REPORTS, verbose: bool = False,
 ) -> int:  # fmt: skip
     """Play, write the run's directory and print the verdict; returns the exit code.
 
@@ -43,13 +43,13 @@ def run_simulated(
     except (StepFailed, RunTooLong) as error:
         place = place_of_step(given or resolved.scenario.id, error.step) if isinstance(error, StepFailed) else ""
         print(f"{place}faultline run: the scenario was not played to its end: {error}", file=sys.stderr)
-        for_machines.write_not_played(resolved.scenario.id, str(error))
+        ci_reports.write_not_played(resolved.scenario.id, str(error))
         return UNKNOWN
     console = for_lines(stderr=json)
     if run is None:
         console.print(f"not judged; the run is in {escape(str(directory))}")
         return HELD
-    for_machines.write([msgspec.to_builtins(run.verdict)])
+    ci_reports.write([msgspec.to_builtins(run.verdict)])
     if json:
         print(msgspec.json.encode(run.verdict).decode())
         return run.verdict.exit_code

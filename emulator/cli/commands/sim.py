@@ -24,7 +24,7 @@ from emulator.exit_codes import BROKEN, BUG, HELD, UNKNOWN
 from emulator.judging.campaigns.campaign_runs import CampaignOptions, about_of, check_cells, recordings_for
 from emulator.judging.campaigns.row import Row
 from emulator.judging.campaigns.space import Space, UnusableSpace, checked, parse_seeds
-from emulator.judging.ci_reports import NOBODY, ForMachines
+from emulator.judging.ci_reports import NO_REPORTS, CiReports
 from emulator.judging.event_causes import causes_of, with_events
 from emulator.packaged import GOLDEN
 from emulator.runs.resolve import Resolved
@@ -48,7 +48,7 @@ def sim_command(
     golden: Path | None,
     json: bool,
     settings_files: tuple[str, ...] = (),
-    for_machines: ForMachines = NOBODY,
+    ci_reports: CiReports = NO_REPORTS,
     parameters: tuple[str, ...] = (),
     master: str | None = None,
 ) -> int:
@@ -67,7 +67,7 @@ def sim_command(
     recordings = tuple(recordings_for(options, space.draw(0), resolved))
     if golden is not None and not golden.is_dir():
         raise UnusableSpace(f"--golden {golden}: no such folder")
-    check_places(for_machines.places, out)
+    check_places(ci_reports.places, out)
     require_spark(master)
     began_s = perf_counter()
     results: list[Row] = []
@@ -80,7 +80,7 @@ def sim_command(
     if before:  # an earlier command played some of them
         began_s = perf_counter() - sum(row.wall_s for row in results)
     summary = summary_of(resolved, recordings, results, perf_counter() - began_s)
-    for_machines.write_seeds(summary, codes_of(resolved, recordings, results))
+    ci_reports.write_seeds(summary, codes_of(resolved, recordings, results))
     if json:
         print(msgspec.json.encode(summary).decode())
     else:

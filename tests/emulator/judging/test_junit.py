@@ -9,7 +9,7 @@ import pytest
 
 from emulator.cli.commands.run_scenario import RunOptions, run_command
 from emulator.cli.commands.sim import sim_command
-from emulator.judging.ci_reports import ForMachines
+from emulator.judging.ci_reports import CiReports
 from emulator.judging.junit import junit_xml
 from emulator.judging.test_cases import Case, Suite, suite_of, suites_of
 from emulator.runs.verdict_file import CheckVerdict, ExpectationVerdict, Verdict, compose
@@ -74,7 +74,7 @@ def test_runs_of_one_scenario_are_distinguished_and_evidence_by_its_partition() 
 
 def options(scenario: str, out: Path, junit: Path, **changed: Any) -> RunOptions:
     plain = RunOptions(scenario, "sim", "process", "nodes", 1, None, None, (), out, None, False)
-    plain = msgspec.structs.replace(plain, for_machines=ForMachines(junit, junit.with_suffix(".md")))
+    plain = msgspec.structs.replace(plain, ci_reports=CiReports(junit, junit.with_suffix(".md")))
     return msgspec.structs.replace(plain, **changed)
 
 
@@ -96,11 +96,11 @@ def test_a_run_writes_it_also_when_it_is_not_played_to_its_end(tmp_path: Path) -
 
 def test_seeds_are_a_case_each(tmp_path: Path) -> None:
     file = tmp_path / "junit.xml"
-    assert sim_command("az-isolated-leader", "1..2", None, (), None, None, True, (), ForMachines(file)) == 0
+    assert sim_command("az-isolated-leader", "1..2", None, (), None, None, True, (), CiReports(file)) == 0
     names = [case.get("name") for case in ElementTree.fromstring(file.read_bytes()).iter("testcase")]
     assert names == ["seed 1", "seed 2"]
     wrong = ("replica.lag.time.max.ms=1000000",)
-    both = ForMachines(file, tmp_path / "seeds.md")
+    both = CiReports(file, tmp_path / "seeds.md")
     code = sim_command("az-isolated-leader", "1..2", None, wrong, None, None, True, (), both)
     root = ElementTree.fromstring(file.read_bytes())
     assert code != 0 and int(root.get("failures", "0")) + int(root.get("errors", "0")) == 2
