@@ -192,9 +192,9 @@ def _vouched(
     expectations: Sequence[ExpectationVerdict],
     acknowledged: int,
 ) -> tuple[str, str]:
-    from emulator.judging.lateness_check import Told, vouch
+    from emulator.judging.lateness_check import RunResults, vouch
 
-    vouched = vouch(scenario, observations, nodes, Told.of(checks, expectations, acknowledged))
+    vouched = vouch(scenario, observations, nodes, RunResults.of(checks, expectations, acknowledged))
     return vouched.by, vouched.compared
 
 

@@ -116,7 +116,7 @@ def _checked(check: CheckVerdict) -> tuple[str, int, dict[str, int], dict[str, i
 
 def _faults(verdict: Verdict) -> list[tuple[object, ...]]:
     return [
-        (f.rule, f.asked_ms, f.in_force_ms, f.healed_ms, f.frames_stopped, f.took_effect, f.healed)
+        (f.rule, f.requested_ms, f.in_force_ms, f.healed_ms, f.frames_stopped, f.took_effect, f.healed)
         for f in verdict.faults
     ]
 

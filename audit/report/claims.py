@@ -111,7 +111,7 @@ class Claims:
         return _claim(at_ms, partition, [*found, *cuts])
 
     def of_fault(self, fault: FaultVerdict) -> Claim:
-        at_ms = fault.in_force_ms if fault.in_force_ms is not None else fault.asked_ms
+        at_ms = fault.in_force_ms if fault.in_force_ms is not None else fault.requested_ms
         return _claim(at_ms, "", self._of_rule.get(fault.id, []))
 
     def of_expectation(self, expectation: ExpectationVerdict, checks: Iterable[str]) -> Claim:

@@ -57,7 +57,7 @@ def expectations(verdict: Verdict, claims: Claims, links: Links) -> str:
 def faults(verdict: Verdict, claims: Claims, links: Links) -> str:
     """Table of link rules and faults of nodes."""
     rows = [
-        (escape(one.rule), links.of(claims.of_fault(one)) or NEVER, at(one.asked_ms), at(one.healed_ms),
+        (escape(one.rule), links.of(claims.of_fault(one)) or NEVER, at(one.requested_ms), at(one.healed_ms),
          f"{one.frames_stopped:,}", yes(one.took_effect), yes(one.healed))
         for one in verdict.faults
     ]  # fmt: skip

@@ -93,14 +93,14 @@ class LinkView(msgspec.Struct, rename={"from_az": "from", "to_az": "to"}):
     bytes_per_s: float = 0.0
 
 
-class FaultView(msgspec.Struct):
+class FaultView(msgspec.Struct, rename={"requested_ms": "asked_ms"}):
     """A rule as in verdict.json, and its `id`. `took_effect`: it stopped something.
 
     `healed` null: no heal was requested.
     """
 
     rule: str
-    asked_ms: float
+    requested_ms: float
     in_force_ms: float | None
     healed_ms: float | None
     frames_stopped: int
@@ -212,7 +212,7 @@ def _in_force(fault: LinkFault) -> bool:
 def _fault_view(fault: LinkFault) -> FaultView:
     return FaultView(
         rule=fault.rule.what,
-        asked_ms=fault.requested_ms,
+        requested_ms=fault.requested_ms,
         in_force_ms=fault.in_force_ms,
         healed_ms=fault.healed_ms,
         frames_stopped=fault.frames_stopped,

@@ -26,7 +26,7 @@ Life = tuple[str, int]
 """(node, incarnation)"""
 
 
-class Told(msgspec.Struct):
+class EventNumbers(msgspec.Struct):
     """First and last event of one incarnation. `seqs`: count, sum and sum of squares of numbers."""
 
     first_seq: int
@@ -36,14 +36,14 @@ class Told(msgspec.Struct):
     seqs: tuple[int, int, int]
 
 
-def reports_by_life(counts: Iterable[EventCount]) -> dict[Life, Told]:
+def reports_by_life(counts: Iterable[EventCount]) -> dict[Life, EventNumbers]:
     """Reports by node and incarnation."""
     of: defaultdict[Life, list[EventCount]] = defaultdict(list)
     for count in counts:
         if count.problem is None and count.node is not None and count.incarnation is not None:
             of[count.node, count.incarnation].append(count)
     return {
-        life: Told(
+        life: EventNumbers(
             first_seq=min(c.first_seq for c in some if c.first_seq is not None),
             last_seq=max(c.last_seq for c in some if c.last_seq is not None),
             first_ms=min(c.first_ms for c in some if c.first_ms is not None),
@@ -81,7 +81,7 @@ def incomplete(
     ]
 
 
-def lost_events(lives: Mapping[Life, Told]) -> list[str]:
+def lost_events(lives: Mapping[Life, EventNumbers]) -> list[str]:
     """Reasons of incarnations whose numbers are not each there exactly once."""
     reasons = []
     for (node, incarnation), report in lives.items():
@@ -103,13 +103,13 @@ def lost_events(lives: Mapping[Life, Told]) -> list[str]:
 
 
 def _seqs_up_to(last: int, events: int) -> tuple[int, int, int]:
-    """Sums as in `Told` of the numbers up to `last`, each once. A zero adds nothing."""
+    """Sums as in `EventNumbers` of the numbers up to `last`, each once. A zero adds nothing."""
     total, squares = last * (last + 1) // 2, last * (last + 1) * (2 * last + 1) // 6
     return events, total % SEQ_MODULUS, squares % SEQ_MODULUS
 
 
 def missing_lives(
-    lives: Mapping[Life, Told], notes: Iterable[Note], processes: Collection[str], *, over: bool
+    lives: Mapping[Life, EventNumbers], notes: Iterable[Note], processes: Collection[str], *, over: bool
 ) -> list[str]:
     """Incarnations that were started but have no events, or no `node_started`.
 
@@ -138,7 +138,7 @@ def missing_lives(
 
 
 def unended_lives(
-    lives: Mapping[Life, Told], notes: Iterable[Note], *, over: bool, speed: float, injected: bool
+    lives: Mapping[Life, EventNumbers], notes: Iterable[Note], *, over: bool, speed: float, injected: bool
 ) -> list[str]:
     """Incarnations whose events end without a reason.
 
@@ -185,7 +185,7 @@ def reported_ends(notes: Iterable[Note]) -> dict[Life, float]:
     return ends
 
 
-def turned_back(lives: Mapping[Life, Told]) -> list[str]:
+def turned_back(lives: Mapping[Life, EventNumbers]) -> list[str]:
     """Incarnations that began before their predecessor had ended."""
     return [
         f"the clock of {node} went back between its incarnations {incarnation - 1} and {incarnation}, from "

@@ -55,7 +55,7 @@ class Vouched(msgspec.Struct, frozen=True):
     compared: str = ""
 
 
-class Told(msgspec.Struct, frozen=True):
+class RunResults(msgspec.Struct, frozen=True):
     """Results of a run beside its observations.
 
     `checks`: {name: (verdict, count)}; `held`: by expectation.
@@ -68,7 +68,7 @@ class Told(msgspec.Struct, frozen=True):
     @classmethod
     def of(
         cls, checks: Mapping[str, CheckVerdict], expectations: Sequence[ExpectationVerdict], acknowledged: int
-    ) -> "Told":
+    ) -> "RunResults":
         found: dict[str, tuple[str, int]] = {
             name: ("held" if check.verdict == "skipped" else check.verdict, check.count)
             for name, check in checks.items()
@@ -76,7 +76,7 @@ class Told(msgspec.Struct, frozen=True):
         return cls(found, tuple(one.held for one in expectations), acknowledged)
 
 
-def vouch(scenario: Scenario, observations: Observations, nodes: Mapping[str, Any], results: Told) -> Vouched:
+def vouch(scenario: Scenario, observations: Observations, nodes: Mapping[str, Any], results: RunResults) -> Vouched:
     """Compare a finished run with recordings, then with simulated seeds.
 
     `scenario`: as played. `observations`: as read. `nodes`: {node: settings in force}, as in settings.json. Raises
@@ -119,7 +119,7 @@ class _Reference(msgspec.Struct, frozen=True):
 
     scenario: str
     outcome: str
-    results: Told
+    results: RunResults
 
 
 class _Worker:
@@ -137,11 +137,11 @@ class _Worker:
         acknowledged = sum(
             isinstance(event, OperationEnded) and event.kind == "produce" and event.outcome == "ok" for event in events
         )
-        results = Told.of(run.verdict.checks, run.verdict.expectations, acknowledged)
+        results = RunResults.of(run.verdict.checks, run.verdict.expectations, acknowledged)
         return seed, results == self._reference.results and whole_outcome(run.observations) == self._reference.outcome
 
 
-def _seed(resolved: Resolved, observations: Observations, results: Told) -> tuple[int | None, int]:
+def _seed(resolved: Resolved, observations: Observations, results: RunResults) -> tuple[int | None, int]:
     """(the first seed with an equal run, count of seeds that were played)."""
     reference = _Reference(written(resolved.scenario), whole_outcome(observations), results)
     began_s, played = monotonic(), 0

@@ -113,7 +113,7 @@ def _verdict(rule_id: str, rule: _Rule, ended: Mapping[tuple[str, int], float]) 
         healed = False if unhealed else True if rule.traffic_after or quiet else "unknown"
     return FaultVerdict(
         rule=rule.what,
-        asked_ms=rule.requested_ms,
+        requested_ms=rule.requested_ms,
         in_force_ms=max(rule.in_force.values(), default=None),
         healed_ms=max(rule.healed.values(), default=None) if healed else None,
         frames_stopped=rule.frames_stopped,

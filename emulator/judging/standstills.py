@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from emulator.faults.machine_fault_kinds import SILENT_ENDS
-from emulator.judging.completeness import Life, Told
+from emulator.judging.completeness import EventNumbers, Life
 from emulator.judging.findings import Note
 from emulator.machines.session.sessions import SessionLimits
 from emulator.settings.in_force import brokers_in_force
@@ -93,7 +93,7 @@ def shortest_ms(version: str, settings: str, sessions: SessionLimits) -> float:
     return min(found.values(), default=math.inf)
 
 
-def standstills(notes: Iterable[Note], lives: Mapping[Life, Told], ensemble: Ensemble | None) -> list[str]:
+def standstills(notes: Iterable[Note], lives: Mapping[Life, EventNumbers], ensemble: Ensemble | None) -> list[str]:
     """Reasons for the verdict unknown: one for each incarnation, its worst.
 
     A pause or a slow disk of the injector does not count: processes report their lateness without those.

@@ -36,7 +36,7 @@ class ExpectationVerdict(msgspec.Struct):
     seen: Any = None
 
 
-class FaultVerdict(msgspec.Struct):
+class FaultVerdict(msgspec.Struct, rename={"requested_ms": "asked_ms"}):
     """One rule of the injector. Times in scenario ms; null: never.
 
     `in_force_ms`, `healed_ms`: at the last of its nodes. `healed`: null before a heal is requested; "unknown" while no
@@ -44,7 +44,7 @@ class FaultVerdict(msgspec.Struct):
     """
 
     rule: str
-    asked_ms: float | None
+    requested_ms: float | None
     in_force_ms: float | None
     healed_ms: float | None
     frames_stopped: int

@@ -60,7 +60,7 @@ def rule(
 def test_a_cut_that_stopped_frames_and_healed_is_trusted() -> None:
     [fault], reasons = fault_verdicts(rule())
     assert reasons == []
-    assert (fault.rule, fault.asked_ms, fault.in_force_ms, fault.healed_ms) == ("cut az-0", 10, 12, 22)
+    assert (fault.rule, fault.requested_ms, fault.in_force_ms, fault.healed_ms) == ("cut az-0", 10, 12, 22)
     assert (fault.frames_stopped, fault.took_effect, fault.healed) == (3, True, True)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.judging.completeness import Told
+from emulator.judging.completeness import EventNumbers
 from emulator.judging.findings import Note
 from emulator.judging.standstills import Ensemble, ensemble_of, shortest_ms, standstills
 from emulator.machines.session.sessions import SessionLimits
@@ -69,7 +69,7 @@ def test_a_process_that_is_stopped_again_and_again_is_starved() -> None:
 def test_a_process_that_did_not_answer_when_it_was_killed_stood_still_since_its_last_event(
     last_ms: float, named: bool
 ) -> None:
-    lives = {("broker-0", 1): Told(1, 9, 0.0, last_ms, (9, 45, 285))}
+    lives = {("broker-0", 1): EventNumbers(1, 9, 0.0, last_ms, (9, 45, 285))}
     notes = [
         started(),
         note("machine_fault", 30_000.0, what="kill", target="broker-0", life=1),

@@ -10,7 +10,7 @@ import pytest
 
 from emulator.judging import lateness_check
 from emulator.judging.judged import JudgedRun, play_and_judge
-from emulator.judging.lateness_check import Told, Vouched, vouch
+from emulator.judging.lateness_check import RunResults, Vouched, vouch
 from emulator.runs.directory import settings_in_force
 from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.scenario_sources import find_scenario
@@ -35,9 +35,9 @@ def played(scenario: str, **overrides: Any) -> tuple[Resolved, JudgedRun]:
     return resolved, play_and_judge(resolved, FRESH, run="late")
 
 
-def report_of(run: JudgedRun, **others: Any) -> Told:
+def report_of(run: JudgedRun, **others: Any) -> RunResults:
     acknowledged = sum(one.kind == "produce" and one.outcome == "ok" for one in run.played.operations)
-    return msgspec.structs.replace(Told.of(run.verdict.checks, run.verdict.expectations, acknowledged), **others)
+    return msgspec.structs.replace(RunResults.of(run.verdict.checks, run.verdict.expectations, acknowledged), **others)
 
 
 def vouched(
