@@ -39,7 +39,7 @@ def test_a_partition_without_live_replicas_waits_for_one() -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_first_state_that_exists_already_is_told_to_nobody_until_another_controller_takes_over(version: str) -> None:
+def test_no_broker_receives_an_existing_first_state_before_the_next_controller(version: str) -> None:
     """Semantics 4.2: it was written, and the answer got lost.
     The controller asks again, and takes it for another's.
     """

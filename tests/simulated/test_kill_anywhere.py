@@ -100,7 +100,7 @@ def test_a_broker_that_is_back_too_early_is_started_until_it_stays() -> None:
     assert "11.10: a broker that finds its old registration exits" in judge_death(died).allowed
 
 
-def test_an_isr_change_that_nobody_asks_for_any_more_is_a_reason_not_to_settle() -> None:
+def test_an_abandoned_isr_change_is_a_reason_not_to_settle() -> None:
     """Semantics 1.6: it stays pending until a newer leader epoch."""
     died = play_death(planned(version="2.8"))
     tree, _ = ensemble_state(died.world)
@@ -169,7 +169,7 @@ def test_who_is_taken_to_shut_down_is_elected_once_the_controller_has_seen_it_co
     assert unsettled_rule(died, history, gates, one) == ""
 
 
-def test_who_was_left_behind_a_half_way_order_is_told_once_the_controller_has_seen_it_come() -> None:
+def test_a_replica_behind_a_half_way_order_gets_one_once_the_controller_sees_it() -> None:
     """KAFKA-9307, semantics 4.2.
     Otherwise no rule allows a replica whose broker does not know it.
     """

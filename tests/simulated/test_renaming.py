@@ -197,7 +197,7 @@ def test_who_of_two_dead_leaves_the_isr_first_is_all_that_the_order_of_ids_decid
         ("incident-remedies", "2.8"),
     ],
 )
-def test_whom_a_client_asks_first_changes_nothing_that_counts(name: str, version: str) -> None:
+def test_the_broker_that_a_client_tries_first_changes_no_outcome(name: str, version: str) -> None:
     """Semantics 6; nor does who of two dead leaves first (11.4)."""
     scenario = CATALOGUE[name]
     assert seen(scenario, version, SAME).outcome == seen(scenario, version, odd(scenario)).outcome

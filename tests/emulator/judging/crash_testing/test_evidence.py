@@ -63,7 +63,7 @@ def test_what_was_loaded_counts_though_it_was_deleted_and_made_again_later() -> 
     assert found.recovered == HELD
 
 
-def test_the_lives_of_a_topic_are_told_apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_incarnations_of_a_topic_are_distinguished(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Semantics 4.5: what was written before it was removed is gone on request.
     Epochs and offsets begin anew.
     """

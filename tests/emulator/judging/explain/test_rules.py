@@ -155,7 +155,7 @@ def test_who_has_a_record_again_has_not_lost_it() -> None:
         assert rule.startswith("8 (KIP-966)") is allowed
 
 
-def test_what_nobody_wrote_is_lost_with_acks_0_only() -> None:
+def test_an_unwritten_record_is_lost_with_acks_0_only() -> None:
     """Semantics 1.8: it is not answered."""
     for acks, written, rule in ((0, [], "1.8: acks=0"), (0, [C], ""), (1, [], ""), (-1, [], "")):
         one = Broken("lost", "", TOPIC_PARTITION, -1, acks, "c", digest=7)
@@ -188,7 +188,7 @@ def test_what_nobody_wrote_is_lost_with_acks_0_only() -> None:
         ),  # it led since
     ],
 )
-def test_what_its_last_leader_lost_with_its_power_nobody_can_read_while_nobody_leads(
+def test_a_tail_lost_with_the_last_leaders_power_is_unreadable_without_a_leader(
     tail: LostTail, led: list[Led], allowed: bool
 ) -> None:
     """Semantics 3. Those in the ISR may have it still."""
@@ -407,7 +407,7 @@ def test_who_fetches_on_from_an_epoch_of_the_past_may_lose_for_all_up_to_2_0(
         ("2.0.0", Followed(13, 2, leader=1, epoch=1), False),  # another leader
     ],
 )
-def test_who_is_told_of_the_epoch_and_fetches_on_may_lose_for_all_up_to_2_0_0(
+def test_a_follower_that_fetches_on_in_a_new_epoch_may_lose_up_to_2_0_0(
     version: str, role: Followed, allowed: bool
 ) -> None:
     """KAFKA-7164, semantics 8: same leader, newer epoch, and the fetcher is left alone."""
@@ -510,7 +510,7 @@ def test_epochs_out_of_order_in_a_log_are_a_divergence_and_two_leaders_of_one_ep
         assert [judge.allowing(broken) for broken in found] == ["", ""], "no event has made them part"
 
 
-def test_who_is_left_half_way_may_differ_and_nobody_else() -> None:
+def test_only_a_replica_left_half_way_may_differ() -> None:
     """KAFKA-9307, semantics 8: it cuts nothing, for it follows no leader."""
     history = History(stopped={(TOPIC_PARTITION, 1): Stopped(5, "half-way", "", ((0, 3),))})
     for version, others, allowed in (

@@ -60,7 +60,7 @@ def test_an_end_is_allowed_by_its_kind(version: str, kind: str) -> None:
         ("1.1", ((0, 3), (2, 4), (0, 5)), False),
     ],
 )
-def test_who_is_left_half_way_follows_nobody_until_an_order_begins_a_fetcher(
+def test_a_replica_left_half_way_follows_no_leader_until_an_order_starts_its_fetcher(
     version: str, roles: tuple[tuple[int, int], ...], allowed: bool
 ) -> None:
     """KAFKA-9307 (semantics 1.7).
@@ -99,7 +99,7 @@ def test_an_order_for_an_earlier_life_stops_a_replica_of_the_next(
 
 
 @pytest.mark.parametrize(("version", "named", "rule"), [("2.1", 2.0, "8"), ("2.1", 21.0, "2.2"), ("2.2", 2.0, "2.2")])
-def test_who_is_fenced_in_a_life_that_nobody_saw_waits_for_an_order_that_the_last_one_got(
+def test_a_fenced_replica_of_an_unseen_incarnation_waits_for_the_last_ones_order(
     version: str, named: float, rule: str
 ) -> None:
     """KAFKA-7235, semantics 8. One that the controller saw come will be told."""
@@ -150,7 +150,7 @@ def past(**changed: object) -> History:
     return History(**{**fields, **changed})  # type: ignore[arg-type]
 
 
-def test_a_first_state_whose_writer_was_not_told_is_told_to_nobody() -> None:
+def test_no_broker_receives_a_first_state_whose_writer_got_no_response() -> None:
     """Semantics 4.2."""
     assert first_state_unknown(past(), TOPIC_PARTITION, FIRST, 6_000.0).startswith("4.2")
     before = {"broker-3": [(9.0, 11.0)]}

@@ -168,7 +168,7 @@ def test_a_fetcher_tells_the_epoch_that_it_goes_by() -> None:
     assert [(e.change, e.leader_epoch) for e in bench.events(FetcherChanged)] == [("added", 4), ("failed", 4)]
 
 
-def test_an_answer_about_an_epoch_is_told_with_what_comes_of_it() -> None:
+def test_an_epoch_response_is_an_event_with_its_effect() -> None:
     """Semantics 2.1: another round, then the end."""
     bench = Bench("2.6")
     for epoch in (0, 3):

@@ -339,7 +339,7 @@ def test_out_of_range_for_no_reason_throws_the_log_away_in_0_8_2(version: str, b
     ("version", "ibp", "expects_request"),
     [("0.11", None, True), ("1.1", None, True), ("2.0.1", None, True), ("2.1", None, False), ("2.6", "1.1", False)],
 )
-def test_who_knows_no_epoch_asks_up_to_2_0(version: str, ibp: str | None, expects_request: bool) -> None:
+def test_a_follower_without_epochs_requests_one_up_to_2_0(version: str, ibp: str | None, expects_request: bool) -> None:
     """By the binary, whatever it speaks (semantics 2.1)."""
     bench = Bench(version, ibp=ibp)
     bench.follow(leader=1, epoch=1)

@@ -381,7 +381,7 @@ def test_a_log_that_was_renamed_to_be_deleted_is_gone_at_the_next_start() -> Non
 
 
 @pytest.mark.parametrize(("reported", "reason"), [(-2, "topic-deleted"), (1, "replica-moved")])
-def test_a_deleted_log_is_told_with_why(reported: int, reason: str) -> None:
+def test_the_event_of_a_deleted_log_has_the_reason(reported: int, reason: str) -> None:
     """Semantics 4.5: this broker's metadata of the topic tell a move from a deletion."""
     bench = Bench()
     bench.lead(0)

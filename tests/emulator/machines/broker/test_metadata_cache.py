@@ -134,7 +134,7 @@ def test_a_topic_being_deleted_is_forgotten() -> None:
     assert metadata(bench).partitions == []
 
 
-def test_observers_are_told_of_a_topic_that_goes_and_it_is_told_once() -> None:
+def test_observers_receive_a_topics_removal_once() -> None:
     """Semantics 4.5."""
     bench = Bench()
     watcher = bench.connect("observer", "observe")

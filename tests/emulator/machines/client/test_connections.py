@@ -220,7 +220,7 @@ def test_what_any_broker_can_answer_goes_to_the_least_busy() -> None:
 
 
 @pytest.mark.parametrize(("version", "expected"), [("2.2", "broker-1"), ("2.3", "broker-0")])
-def test_up_to_2_2_who_is_not_connected_is_asked_before_a_busy_one(version: str, expected: str) -> None:
+def test_up_to_2_2_an_unconnected_broker_is_preferred_to_a_busy_one(version: str, expected: str) -> None:
     """Semantics 6, `client_prefers_connected_brokers`: NetworkClient.leastLoadedNode."""
     bench = Bench(consumer_settings(version))
     nodes = ["broker-0", "broker-1"]
@@ -324,7 +324,7 @@ def test_an_older_epoch_is_not_believed_and_an_equal_one_is() -> None:
 UNKNOWN = PartitionMetadata("t", -1, 3)
 
 
-def test_a_topic_that_nobody_knows_any_more_has_no_partitions() -> None:
+def test_a_topic_that_has_become_unknown_has_no_partitions() -> None:
     """Semantics 6: a waiting caller waits on.
     That it was unknown before it was made changes nothing.
     """

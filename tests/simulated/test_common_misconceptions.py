@@ -81,7 +81,7 @@ def test_a_lost_leader_costs_two_epochs_only_with_its_controller_and_from_2_3(
 
 
 @pytest.mark.parametrize("version", ["1.1", "2.6", "2.8"])
-def test_after_a_leader_shrinks_its_isr_nobody_gets_a_new_role(version: str) -> None:
+def test_after_a_leader_shrinks_its_isr_no_broker_gets_a_new_role(version: str) -> None:
     """Semantics 10, 6: metadata only, no LeaderAndIsr."""
     cluster = played(
         "  - cut: {link: [0, 1]}\n  - produce: {broker: 0, values: [c], acks: 1}\n  - sleep: 10\n", version

@@ -103,9 +103,7 @@ def test_moves_are_requested_together(sent_requests: list[Ask]) -> None:
 
 def test_a_fault_on_no_machine_says_what_may_be_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert machine_command(Asking("kill"), "kill", ()) == 2
-    assert capsys.readouterr().err == (
-        "faultline kill: which nodes? kill broker-0, several, az-0, or 'broker-*'\n"
-    )
+    assert capsys.readouterr().err == ("faultline kill: which nodes? kill broker-0, several, az-0, or 'broker-*'\n")
 
 
 def test_a_topic_marked_for_deletion_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
