@@ -11,6 +11,6 @@ small tables) and `prepared` (builds the tables), `checks`, `evidence_contradict
 `causality_violations` (events that contradict causality), `questions` (all of it as a few queries),
 `concurrent_queries` (concurrent queries), `audit_run`, `query_warmup` (plans the audit before its run has been played),
 `tuning`; `quarantine` and `expected` (results; the rest is in `emulator.judging`), `audited_run` (all), `tiny_run`;
-`views`, `campaign_views` and `export` (runs and campaigns for other tools), `opened`, `prompt` and `asking` (`faultline
-sql`), `report` (the page), `following` (live audit), `commands` (functions of the command line).
+`views`, `campaign_views` and `export` (runs and campaigns for other tools), `opened`, `prompt` and `sql_command`
+(`faultline sql`), `report` (the page), `following` (live audit), `commands` (functions of the command line).
 """

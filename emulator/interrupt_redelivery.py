@@ -22,7 +22,7 @@ AGAIN_S: Final = 0.01
 
 
 @contextmanager
-def unheard_interrupts_come_again() -> Iterator[None]:
+def redelivers_interrupts() -> Iterator[None]:
     """Re-deliver interrupts to the code within.
 
     One that has not been delivered by its end is raised there.
@@ -36,10 +36,10 @@ def unheard_interrupts_come_again() -> Iterator[None]:
         owed = False
         os.kill(os.getpid(), signal.SIGINT)
 
-    def take(unheard: Any) -> None:
+    def take(unraisable: Any) -> None:
         nonlocal owed
-        if not issubclass(unheard.exc_type, KeyboardInterrupt):
-            before(unheard)
+        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+            before(unraisable)
             return
         while True:
             try:

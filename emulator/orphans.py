@@ -1,4 +1,4 @@
-"""A process of ours ends with its parent, whatever ended that."""
+"""Ends a child process when its parent ends, for whatever reason."""
 
 import ctypes
 import os

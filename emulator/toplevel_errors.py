@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from emulator.exit_codes import BUG, INTERRUPTED, UNKNOWN, UNUSABLE
-from emulator.interrupt_redelivery import unheard_interrupts_come_again
+from emulator.interrupt_redelivery import redelivers_interrupts
 from emulator.regular_files import NotRegular
 from emulator.terminal import shown_plainly, shown_streams
 
@@ -41,7 +41,7 @@ def ended(program: str, work: Callable[[], int], log: str = "") -> int:
 
     `program`: its name in messages. `log`: the file of standard error, if kept; a traceback is then written there.
     """
-    with shown_streams(), unheard_interrupts_come_again():
+    with shown_streams(), redelivers_interrupts():
         try:
             code = work()
             sys.stdout.flush()  # here, where a full disk can still be reported
@@ -60,8 +60,8 @@ def _reported(program: str, error: BaseException, log: str) -> int:
     if any(isinstance(cause, BrokenPipeError) for cause in causes) and _reader_is_gone():
         _forget_output()
         return UNUSABLE
-    worlds = [worlds_fault(cause) for cause in causes]
-    faults = [fault for fault in worlds if fault is not None]
+    errors = [environment_error(cause) for cause in causes]
+    faults = [fault for fault in errors if fault is not None]
     if len(faults) < len(causes):
         return bug(program, error, log)
     code, why = faults[0]
@@ -70,8 +70,8 @@ def _reported(program: str, error: BaseException, log: str) -> int:
     return code
 
 
-def worlds_fault(error: BaseException) -> tuple[int, str] | None:
-    """(exit code, why) of an error that is the world's; None: it is a bug of ours."""
+def environment_error(error: BaseException) -> tuple[int, str] | None:
+    """(exit code, reason) of an error of the environment; None: a bug of faultline."""
     if isinstance(error, NotRegular):
         return UNUSABLE, f"{error.filename}: {error.strerror}"
     if isinstance(error, MemoryError):

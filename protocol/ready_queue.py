@@ -1,4 +1,4 @@
-"""Queue of work whose turn has come."""
+"""Queue of work that is ready to continue."""
 
 from collections import deque
 from collections.abc import Callable

@@ -48,7 +48,7 @@ def exit_code(work: object) -> int:
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 1
     except Exception as error:
-        causes = [toplevel_errors.worlds_fault(leaf) for leaf in toplevel_errors.leaves(error)]
+        causes = [toplevel_errors.environment_error(leaf) for leaf in toplevel_errors.leaves(error)]
         if None in causes:
             raise
         return causes[0][0] if causes[0] is not None else 0

@@ -1,8 +1,8 @@
-"""A broker alone: fed inputs, its effects looked at. Time passes only by `advance`.
+"""Test bench of one broker: takes inputs and returns effects. Time passes only by `advance`.
 
-The session service is a dictionary that can be put out of reach. Peers are connections: `ask` opens one to the
-broker and sends a request; what the broker opens itself (fetchers, its channel to the controller) is found by
-`opened` and answered by hand.
+The session service is a dictionary that can be made unreachable. Peers are connections: `ask` opens one to the
+broker and sends a request. `opened` finds the connections that the broker opens (fetchers, its channel to the
+controller); the test answers them.
 """
 
 from collections.abc import Callable

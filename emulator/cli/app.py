@@ -202,7 +202,7 @@ def sql(
     rows
         Maximum rows to print; a note marks a truncated result.
     """
-    from audit.asking import split_arguments, sql_command
+    from audit.sql_command import split_arguments, sql_command
 
     if csv and json:
         print("faultline sql: either --csv or --json", file=sys.stderr)

@@ -84,9 +84,9 @@ def ask(places: str | Sequence[str], query: str, rows_max: int = ROWS_MAX) -> An
     """Rows of a query over runs, or campaigns. Raises Refused with one line."""
     from pyspark.errors import PySparkException
 
-    from audit.asking import explained
     from audit.input import AuditInputError
     from audit.opened import opened
+    from audit.sql_command import explained
     from audit.tuning import tuned
 
     spark = _spark()
@@ -122,6 +122,6 @@ def _text(value: object) -> str:
     """Text of a cell; milliseconds have at most three decimals."""
     if isinstance(value, float):
         return f"{value:.3f}".rstrip("0").rstrip(".")
-    from audit.asking import cell_text
+    from audit.sql_command import cell_text
 
     return cell_text(value)

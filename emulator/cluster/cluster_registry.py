@@ -3,7 +3,7 @@
 Entries belong to a user (`state_home`), so a cluster is found from any directory. RUN_DIR/cluster.json repeats a
 cluster's entry, for commands that know its directory. Both hold the control server's token and are readable by their
 owner alone. They exist from before the first machine is made until after the last is gone. An entry whose process is
-gone is *stale*: it was killed, or met a bug, and `down` removes its remains.
+gone is *stale*: the process was killed or crashed, and `down` removes its remains.
 """
 
 import contextlib
@@ -31,18 +31,18 @@ PROGRAM_PREFIX: Final = "python-"
 """Prefix of clusters that programs and tests start; a command takes them only by name."""
 KEEP: Final = b"keep"
 """Line from `up` to the supervisor when the cluster is to outlive it."""
-KNOCK_LIMIT_S: Final = 1.0
+CONNECT_LIMIT_S: Final = 1.0
 ENTRY_BYTES_MAX: Final = 64 * 1024
 
 
 class NoCluster(Exception):
-    """No such cluster, or several: one line with those that there are."""
+    """No such cluster, or several: one line with the existing ones."""
 
 
 class Registration(msgspec.Struct, frozen=True):
     """Content of an entry.
 
-    `owner`: the process that it lives and dies with; None: a process in a container, which runs while its port answers.
+    `owner`: the process whose end makes the entry stale. None: in a container; it runs while its port answers.
     `session`: the fork server's, which all nodes are in (0: not yet, or there is none). `port` 0: the control server
     does not listen yet, or there is none. `run`: the directory. `kind` "play": of `faultline run`, which takes no
     commands.
@@ -218,7 +218,7 @@ def _standing(registration: Registration) -> Standing:
     if registration.owner is not None:
         return standing_of(registration.owner)
     try:
-        socket.create_connection((registration.host, registration.port), timeout=KNOCK_LIMIT_S).close()
+        socket.create_connection((registration.host, registration.port), timeout=CONNECT_LIMIT_S).close()
     except OSError:
         return "dead"
     return "lives"

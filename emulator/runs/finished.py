@@ -1,4 +1,4 @@
-"""The run that a command is about, and its brokers. A running cluster looks the same."""
+"""Finds the run that a command reads, finished or still written, and its brokers."""
 
 from difflib import get_close_matches
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""A YAML document as positioned nodes, read field by field; collects all faults.
+"""A YAML document as positioned nodes, read field by field; collects all errors.
 
-Reading never stops at a fault: a reader records its line and column and returns None (or a default), so one pass finds
-all. Texts keep their spelling: `2.10` stays `2.10`.
+Reading never stops at an error: a reader records its line and column and returns None (or a default). So one pass finds
+all errors. Texts keep their spelling: `2.10` stays `2.10`.
 """
 
 import difflib

@@ -1,4 +1,4 @@
-"""The verbs that break things: machines and links."""
+"""Verbs of faults on machines, disks and links."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial

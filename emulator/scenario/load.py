@@ -1,6 +1,6 @@
 """A scenario file to a `Scenario`, fully validated.
 
-Every fault is reported with line, column and nearest word.
+Every error is reported with line, column and nearest word.
 """
 
 from collections.abc import Callable, Iterable
@@ -50,7 +50,7 @@ __all__ = ["ScenarioErrors", "load_scenario"]
 
 
 def load_scenario(text: str, name: str, notice: Callable[[str], None] = lambda _: None) -> m.Scenario:
-    """A scenario from its file's text. Raises ScenarioErrors with every fault of the file.
+    """A scenario from its file's text. Raises ScenarioErrors with every error of the file.
 
     `name`: prefix of each line of an error. `notice`: receives a line for each old name.
     """
@@ -61,7 +61,7 @@ def load_scenario(text: str, name: str, notice: Callable[[str], None] = lambda _
         raise ScenarioErrors(name, reader.problems)
     for line, column, what in reader.notices.values():
         notice(f"{name}:{line}:{column}: {what}")
-    assert scenario is not None, "a fault that is not reported"
+    assert scenario is not None, "an error that is not reported"
     return scenario
 
 

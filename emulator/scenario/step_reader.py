@@ -1,7 +1,7 @@
 """Reading steps: the reader's knowledge of the cluster, and one step's keys.
 
-A verb's function (see `verbs`) takes `Keys` and makes a step of them. It reads on after a fault, so that every
-fault of a step is found; `Keys.failed` then marks the step as unusable.
+A verb's function (see `verbs`) takes `Keys` and makes a step of them. It reads on after an error, so that every
+error of a step is found; `Keys.failed` then marks the step as unusable.
 """
 
 from collections.abc import Callable

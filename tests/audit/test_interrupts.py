@@ -20,7 +20,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from audit.asking import PROMPT
+from audit.sql_command import PROMPT
 from emulator.exit_codes import INTERRUPTED
 from tests.audit.trace import dual_leader
 from tests.patience import PATIENCE_S

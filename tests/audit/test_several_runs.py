@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from audit import asking, commands
+from audit import commands, sql_command
 from audit.audited_run import audit_runs, write_verdict
 from audit.checks.check import Check
 from audit.checks.check_registry import CHECKS
@@ -66,7 +66,7 @@ def tests_spark(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyP
         yield spark, tmp_path / "scratch"
 
     monkeypatch.setattr(commands, "spark_of", here)
-    monkeypatch.setattr(asking, "spark_of", here)
+    monkeypatch.setattr(sql_command, "spark_of", here)
 
 
 @pytest.mark.spark
@@ -95,7 +95,7 @@ def test_a_query_is_answered_from_the_other_runs(
     runs: dict[str, Path], tests_spark: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     given = [str(runs["dual"]), str(runs["none"])]
-    assert asking.sql_command(given, "SELECT count(*) > 0 AS some FROM events", shape="json") == 2
+    assert sql_command.sql_command(given, "SELECT count(*) > 0 AS some FROM events", shape="json") == 2
     out, err = capsys.readouterr()
     assert json.loads(out) == [{"some": True}] and str(runs["none"]) in err
 

@@ -1,4 +1,4 @@
-"""The table of docs/kafka-clients.md that tells of the suites."""
+"""Table of the suites' results in docs/kafka-clients.md."""
 
 from collections import Counter
 from collections.abc import Iterable

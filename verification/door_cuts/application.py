@@ -1,4 +1,4 @@
-"""The application: unmodified confluent-kafka, and its knowledge. Imports nothing of ours."""
+"""The application: unmodified confluent-kafka, and its results. Imports nothing of faultline."""
 
 import random
 import threading

@@ -1,6 +1,6 @@
-"""Hunt for mutants by crash testing: deaths in runs of a mutant, until one fails.
+"""Detects mutants by crash testing: deaths in runs of a mutant, until one run fails.
 
-The same seed is then played with right machines, and must be good.
+The same seed is then played with correct machines, and must not fail.
 """
 
 from collections.abc import Sequence

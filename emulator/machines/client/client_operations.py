@@ -209,7 +209,7 @@ class Operation:
 class OperationLog:
     """Creates a node's operations. All clients of a node share one, so that names are unique.
 
-    `kept`: every operation is added to it, for an owner with few operations and later queries.
+    `kept`: every operation is added to it, for an owner that has few operations and queries them later.
     """
 
     __slots__ = ("_count", "_kept", "_prefix", "node")

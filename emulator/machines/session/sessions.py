@@ -1,7 +1,7 @@
 """Session expiry by the ensemble's leader (semantics 5.2).
 
-Only the leader expires sessions. There is a bucket of sessions per tick. Each sign of life moves the session to the
-bucket in which its timeout would end, rounded up to the next tick. When a bucket's time comes, the sessions left in
+Only the leader expires sessions. There is a bucket of sessions per tick. Each request or ping moves the session to
+the bucket in which its timeout would end, rounded up to the next tick. When a bucket's time comes, the sessions left in
 it have expired.
 """
 
@@ -78,7 +78,7 @@ class SessionTracker:
         self._tracked.pop(session, None)
 
     def touch(self, session: int, now_ms: float) -> bool:
-        """Note a sign of life; whether the session is alive. An expiry time only moves forward."""
+        """Note a request or ping; returns whether the session is alive. An expiry time only moves forward."""
         tracked = self._living(session)
         if tracked is None:
             return False

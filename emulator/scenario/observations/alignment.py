@@ -1,7 +1,7 @@
-"""Two sequences, their differences: one line each, without a cascade.
+"""Alignment of two sequences: pairs of entries, and the differences within each pair.
 
 Entries are first paired by their subject (their identity), then compared leaf by leaf. One superfluous entry
-shows as one extra entry, not as a difference in every later one. Every pairing is complete: two sequences
+is one difference, not a difference of every later entry. Every pairing is complete: two sequences
 without a difference are equal.
 """
 

@@ -1,4 +1,4 @@
-"""Resolves targets of steps (`leader of t-0`) to nodes, from what the session service holds."""
+"""Resolves targets of steps (`leader of t-0`) to nodes, by the session service's znodes."""
 
 from collections.abc import Mapping
 

@@ -1,6 +1,7 @@
-"""Waiting for conditions: looked at on a grid of 50 ms, as the recordings' observer looked.
+"""Waits for conditions, which are checked every 50 ms, as by the recordings' observer.
 
-A person, or a script, acts a little after it has seen: `REACTION_MS`. """
+The player reacts after a delay, as a script does (`REACTION_MS`).
+"""
 
 from collections.abc import Callable
 

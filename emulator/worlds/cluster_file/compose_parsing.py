@@ -1,4 +1,4 @@
-"""Decoding of a compose file to a `ClusterFile`: every fault with line and column."""
+"""Decoding of a compose file to a `ClusterFile`: every error with line and column."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,17 +21,17 @@ SPEED_MIN, SPEED_MAX = 0.1, 100.0
 
 
 class ClusterFileErrors(ScenarioErrors):
-    """All faults of a compose file, in the order of the file: one line each."""
+    """All errors of a compose file, in the order of the file: one line each."""
 
 
 def cluster_of(text: str, path: Path, environment: Mapping[str, str]) -> ClusterFile:
-    """Raises ClusterFileErrors with every fault of the file."""
+    """Raises ClusterFileErrors with every error of the file."""
     reader = ComposeReader(environment)
     root = reader.document(text)
     cluster = None if root is None else _cluster(reader, root, path)
     if reader.problems:
         raise ClusterFileErrors(str(path), reader.problems)
-    assert cluster is not None, "a fault that is not reported"
+    assert cluster is not None, "an error that is not reported"
     return cluster
 
 
@@ -41,7 +41,7 @@ def _cluster(reader: ComposeReader, root: Node, path: Path) -> ClusterFile | Non
         reader.problem(root, "a compose file needs 'services'")
         return None
     services = read_services(reader, services_node)
-    if not reader.problems:  # after a fault in a node, these checks would only report it again
+    if not reader.problems:  # after an error in a node, these checks would only report it again
         _check_numbers(reader, services_node, services)
         check_networks(reader, services)
     for service in services:

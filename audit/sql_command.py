@@ -1,6 +1,4 @@
-"""`faultline sql RUN...
-
-[QUERY]`: prints one query's rows with their names, or opens a prompt without one.
+"""`faultline sql RUN... [QUERY]`: prints a query's rows; without a query, opens a prompt.
 
 It opens a campaign's directory like a run's. On a terminal the rows form a table; in a pipe tabs separate them, below a
 line of names. If Spark refuses a query, one sentence names the nearest column or table, and the place.

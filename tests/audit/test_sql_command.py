@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from audit.asking import PROMPT, Shape, _ask, _silence_spark, split_arguments, sql_command
 from audit.campaign_views import CAMPAIGN_VIEWS
 from audit.input import AuditInputError, find_runs
 from audit.opened import opened
 from audit.prompt import completer, typed
+from audit.sql_command import PROMPT, Shape, _ask, _silence_spark, split_arguments, sql_command
 from audit.views import VIEWS, create_views, needed
 from emulator.cli.app import app
 from emulator.judging.campaigns.cells import CHANGES, COUNTED, TIMED
@@ -161,10 +161,10 @@ def _until(terminal: int, text: str | None) -> str:
 def test_queries_are_taken_from_a_pipe(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], requested: SparkSession
 ) -> None:
-    from audit import asking
+    from audit import sql_command as module
 
     monkeypatch.setattr(sys, "stdin", io.StringIO("SELECT 1 AS a;\nSELECT\n 2 AS b\n"))
-    queries = list(asking._piped())
+    queries = list(module._piped())
     assert queries == ["SELECT 1 AS a", "SELECT\n 2 AS b"]
     assert [_ask(requested, query, "text", 1) for query in queries] == [0, 0]
     assert capsys.readouterr().out == "a\n1\nb\n2\n"

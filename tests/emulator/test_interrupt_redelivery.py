@@ -15,7 +15,7 @@ import pexpect
 import pytest
 
 from emulator import interrupt_redelivery
-from emulator.interrupt_redelivery import interrupts_end_the_wait, unheard_interrupts_come_again
+from emulator.interrupt_redelivery import interrupts_end_the_wait, redelivers_interrupts
 from tests.patience import PATIENCE_S
 
 LIMIT_S = PATIENCE_S
@@ -87,11 +87,11 @@ def test_where_interrupts_are_ignored_nothing_is_changed() -> None:
 def test_an_interrupt_in_a_destructor_comes_again() -> None:
     code = """
 import os, signal
-from emulator.interrupt_redelivery import unheard_interrupts_come_again
+from emulator.interrupt_redelivery import redelivers_interrupts
 class Dies:
     def __del__(self):
         os.kill(os.getpid(), signal.SIGINT)
-with unheard_interrupts_come_again():
+with redelivers_interrupts():
     dies = Dies()
     try:
         del dies
@@ -122,7 +122,7 @@ def test_an_interrupt_that_comes_again_too_soon_comes_a_third_time(
                 raise KeyboardInterrupt
 
     monkeypatch.setattr(threading, "Timer", Slow)
-    with unheard_interrupts_come_again():
+    with redelivers_interrupts():
         sys.unraisablehook(UNHEARD)
     assert len(starts) == 3
     assert received == [signal.SIGINT] * 3
@@ -132,10 +132,10 @@ def test_an_interrupt_that_has_not_come_again_is_raised_at_the_end(
     monkeypatch: pytest.MonkeyPatch, received: list[int]
 ) -> None:
     monkeypatch.setattr(interrupt_redelivery, "AGAIN_S", LIMIT_S)
-    with pytest.raises(KeyboardInterrupt), unheard_interrupts_come_again():
+    with pytest.raises(KeyboardInterrupt), redelivers_interrupts():
         sys.unraisablehook(UNHEARD)
     assert received == []
-    with unheard_interrupts_come_again():
+    with redelivers_interrupts():
         pass
 
 
@@ -147,7 +147,7 @@ def test_other_unraisable_errors_are_reported_as_before(monkeypatch: pytest.Monk
         def __del__(self) -> None:
             raise ValueError("of its own")
 
-    with unheard_interrupts_come_again():
+    with redelivers_interrupts():
         dies = Dies()
         del dies
     assert [one.exc_type for one in reported] == [ValueError]
