@@ -11,7 +11,7 @@ from emulator.machines.client.client_settings import ClientSettings
 from emulator.machines.client.client_state import Failure
 from emulator.machines.client.deadlines import NEVER, is_due
 from protocol.chance import Chance
-from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Now
+from protocol.machine import ConnectionEvent, ConnectionLost, MessageReceived, Now
 from protocol.messages.message_base import Message
 from protocol.outbox import Due, Outbox
 from protocol.purposes import CLIENT
@@ -32,19 +32,19 @@ class _Channel:
     """One broker's connection.
 
     `connection` 0: there is none; `open` false: it is being opened. In a row: `failures`, and `failed_attempts`,
-    connections that were not established.
+    connections that were not established. `deadline_ms`: of being opened, then the earliest of the requests under way.
     """
 
     __slots__ = (
-        "attempted_at_ms", "backoff_until_ms", "connection", "failed_attempts", "failures", "in_flight", "node", "open",
-        "open_deadline_ms", "wanted",
+        "attempted_at_ms", "backoff_until_ms", "connection", "deadline_ms", "failed_attempts", "failures", "in_flight",
+        "node", "open", "wanted",
     )  # fmt: skip
 
     def __init__(self, node: str) -> None:
         self.node = node
         self.connection = 0
         self.open = False
-        self.open_deadline_ms = NEVER
+        self.deadline_ms = NEVER
         self.attempted_at_ms = 0.0
         self.failures = 0
         self.failed_attempts = 0
@@ -94,7 +94,7 @@ class BrokerConnections:
         if not channel.connection and is_due(now, channel.backoff_until_ms):
             channel.connection = out.open(node, CLIENT, self._on_connection_event)
             channel.attempted_at_ms = now.mono_ms
-            channel.open_deadline_ms = now.mono_ms + self._setup_timeout_ms(channel.failed_attempts)
+            channel.deadline_ms = now.mono_ms + self._setup_timeout_ms(channel.failed_attempts)
             self._by_connection[channel.connection] = channel
         return False
 
@@ -114,7 +114,11 @@ class BrokerConnections:
         assert channel.open and len(channel.in_flight) < self._in_flight_max, node
         self._correlation += 1
         if answered is not None:
-            channel.in_flight[self._correlation] = _Request(request.API_KEY, now.mono_ms + wait_ms, answered)
+            deadline_ms = now.mono_ms + wait_ms
+            channel.in_flight[self._correlation] = _Request(request.API_KEY, deadline_ms, answered)
+            # Requests differ in their time limits, so the first is not always the first to be due.
+            if deadline_ms < channel.deadline_ms:
+                channel.deadline_ms = deadline_ms
         chosen = request.VERSIONS[1] if version is None else version
         out.send(channel.connection, request, self._correlation, chosen)
 
@@ -170,13 +174,7 @@ class BrokerConnections:
 
     def _handle(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
         channel = self._by_connection[event.connection]
-        if isinstance(event, ConnectionOpened):
-            channel.open, channel.wanted = True, False
-            channel.failures = channel.failed_attempts = 0
-            channel.open_deadline_ms = NEVER
-        elif isinstance(event, ConnectionLost):
-            self._give_up(now, out, channel, event.reason)
-        else:
+        if type(event) is MessageReceived:
             message = event.message
             request = channel.in_flight.pop(event.correlation_id, None)
             if request is None or request.api_key != message.API_KEY:
@@ -184,13 +182,21 @@ class BrokerConnections:
                 self._give_up(now, out, channel, f"answered with an unasked {message.API_NAME}")
                 if request is not None:
                     request.answered(now, out, Failure("NetworkException", "another answer came", True))
-            else:
-                request.answered(now, out, message)
+                return
+            if request.deadline_ms == channel.deadline_ms:
+                channel.deadline_ms = min((other.deadline_ms for other in channel.in_flight.values()), default=NEVER)
+            request.answered(now, out, message)
+        elif isinstance(event, ConnectionLost):
+            self._give_up(now, out, channel, event.reason)
+        else:
+            channel.open, channel.wanted = True, False
+            channel.failures = channel.failed_attempts = 0
+            channel.deadline_ms = NEVER
 
     def poll(self, now: Now, out: Outbox) -> None:
         """Give up connections and requests that have waited too long."""
         for channel in list(self._channels.values()):
-            if channel.connection and is_due(now, self._deadline_ms(channel)):
+            if channel.connection and is_due(now, channel.deadline_ms):
                 out.close(channel.connection)
                 waited = "an answer" if channel.open else "the connection"
                 self._give_up(now, out, channel, f"waited too long for {waited}")
@@ -199,13 +205,17 @@ class BrokerConnections:
 
     def next_at_ms(self) -> float:
         """Time of the next work for `poll` (mono_ms)."""
-        at = NEVER
+        first_ms = NEVER
         for channel in self._channels.values():
             if channel.connection:
-                at = min(at, self._deadline_ms(channel))
+                at_ms = channel.deadline_ms
             elif channel.wanted:
-                at = min(at, channel.backoff_until_ms)
-        return at
+                at_ms = channel.backoff_until_ms
+            else:
+                continue
+            if at_ms < first_ms:
+                first_ms = at_ms
+        return first_ms
 
     def give_up(self, now: Now, out: Outbox, node: str, reason: str) -> None:
         """Close a node's connection; its requests under way fail."""
@@ -231,17 +241,11 @@ class BrokerConnections:
     def _is_pausing(self, now: Now, channel: _Channel) -> bool:
         return not channel.connection and not is_due(now, channel.backoff_until_ms)
 
-    def _deadline_ms(self, channel: _Channel) -> float:
-        if not channel.open:
-            return channel.open_deadline_ms
-        # Requests differ in their time limits, so the first is not always the first to be due.
-        return min((request.deadline_ms for request in channel.in_flight.values()), default=NEVER)
-
     def _give_up(self, now: Now, out: Outbox, channel: _Channel, reason: str) -> None:
         """Handle a connection that is gone."""
         del self._by_connection[channel.connection]
         channel.failed_attempts = 0 if channel.open else channel.failed_attempts + 1
-        channel.connection, channel.open, channel.open_deadline_ms = 0, False, NEVER
+        channel.connection, channel.open, channel.deadline_ms = 0, False, NEVER
         since_ms = channel.attempted_at_ms if self._settings.pause_counts_from_attempt else now.mono_ms
         channel.backoff_until_ms = since_ms + self._pause_ms(channel.failures)
         channel.failures += 1
