@@ -36,7 +36,10 @@ class PollTimer:
 
         A past deadline that is still there waits for another event than time.
         """
-        at_ms = min((at_ms for at_ms in deadlines_ms if not is_due(now, at_ms)), default=NEVER)
+        due_ms, at_ms = now.mono_ms + DUE_SLACK_MS, NEVER
+        for deadline_ms in deadlines_ms:
+            if due_ms < deadline_ms < at_ms:
+                at_ms = deadline_ms
         if at_ms == self._at_ms:
             return
         self._at_ms = at_ms

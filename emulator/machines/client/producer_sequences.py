@@ -233,7 +233,10 @@ class Sequences:
         return (batch.producer_id, batch.producer_epoch) == (self.producer_id, self.producer_epoch)
 
     def _partition(self, key: TopicPartition) -> _Partition:
-        return self._partitions.setdefault(key, _Partition(self.producer_id, self.producer_epoch))
+        partition = self._partitions.get(key)
+        if partition is None:
+            partition = self._partitions[key] = _Partition(self.producer_id, self.producer_epoch)
+        return partition
 
 
 _LOSSES = frozenset((ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID))
