@@ -128,8 +128,11 @@ class MetadataCache:
         return self._ask_at_ms()
 
     def _ask_at_ms(self) -> float:
-        stale_at = -NEVER if self._update_wanted else self._updated_ms + self._settings.metadata_max_age_ms
-        return max(stale_at, self._sent_ms + self._settings.retry_backoff_ms)
+        paused_until_ms = self._sent_ms + self._settings.retry_backoff_ms
+        if self._update_wanted:
+            return paused_until_ms
+        stale_at_ms = self._updated_ms + self._settings.metadata_max_age_ms
+        return stale_at_ms if stale_at_ms > paused_until_ms else paused_until_ms
 
     def _answered(self, now: Now, out: Outbox, answer: Message | Failure) -> None:
         self._under_way = False

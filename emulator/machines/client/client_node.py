@@ -101,6 +101,11 @@ class ClientNode:
     def step(self, now: Now, event: Input) -> list[Effect]:
         """Handle one input."""
         out = self._out
+        if not out.route(now, event):
+            self._handle(now, event, out)
+        return out.take()
+
+    def _handle(self, now: Now, event: Input, out: Outbox) -> None:
         match event:
             case Started(seed, incarnation):
                 self._chance = Chance(seed)
@@ -125,8 +130,7 @@ class ClientNode:
             case StopRequested():
                 self._stop(now, out)
             case _:
-                out.route(now, event)  # no owner if its connection was closed in the same instant
-        return out.take()
+                pass  # of a connection that was closed in the same instant
 
     def status(self, now: Now) -> NodeStatus:
         """Progress of its workloads. Reading changes nothing."""
