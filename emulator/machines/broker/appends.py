@@ -103,7 +103,9 @@ class Appends:
             results.append(result)
         if produce.acks == ALL_IN_SYNC and required:
             delayed = DelayedProduce(request, results, required, answer)
-            yield from self._purgatory.check(delayed)
+            work = self._purgatory.check(delayed)
+            if work is not None:
+                yield from work
             if not delayed.done and self._purgatory.park(delayed, produce.timeout_ms):
                 delayed.watch()
         else:

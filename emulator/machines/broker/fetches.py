@@ -61,7 +61,9 @@ class Fetches:
             return
         delayed = DelayedFetch(request, fetch, self._reads, self._replicas, unassigned)
         # More may be there than at the read: joining the ISR takes a while.
-        yield from self._purgatory.check(delayed)
+        work = self._purgatory.check(delayed)
+        if work is not None:
+            yield from work
         if not delayed.done and self._purgatory.park(delayed, fetch.max_wait_ms):
             delayed.watch()
 
@@ -129,5 +131,5 @@ class Fetches:
             yield from self._isr_changes.expand(partition, follower)
         if moved and partition.leads and partition.advance_high_watermark(read.at_ms):
             yield from partition.check_parked()
-        else:
+        elif partition.parked_deletions:
             yield from partition.check_parked_deletions()

@@ -389,18 +389,18 @@ class Partition:
 
     def check_parked(self) -> Work[None]:
         """Check parked requests: the high watermark advanced, or leadership changed."""
-        yield from self.check_parked_produces()
-        yield from self.check_parked_fetches()
-        yield from self.check_parked_deletions()
+        if self.parked_produces:
+            yield from self._produces.check_all(self.parked_produces)
+        if self.parked_fetches:
+            yield from self._fetches.check_all(self.parked_fetches)
+        if self.parked_deletions:
+            yield from self._deletions.check_all(self.parked_deletions)
 
     def check_parked_deletions(self) -> Work[None]:
-        for delayed in list(self.parked_deletions.values()):
-            yield from self._deletions.check(delayed)
+        return self._deletions.check_all(self.parked_deletions)
 
     def check_parked_produces(self) -> Work[None]:
-        for delayed in list(self.parked_produces.values()):
-            yield from self._produces.check(delayed)
+        return self._produces.check_all(self.parked_produces)
 
     def check_parked_fetches(self) -> Work[None]:
-        for delayed in list(self.parked_fetches.values()):
-            yield from self._fetches.check(delayed)
+        return self._fetches.check_all(self.parked_fetches)

@@ -84,28 +84,48 @@ class Purgatory:
         self._context.out.set_timer((self.name, number), after_ms, partial(self._due, number))
         return True
 
-    def check(self, delayed: Delayed) -> Work[None]:
-        """Check a request after a change, and complete it.
+    def check(self, delayed: Delayed) -> Work[None] | None:
+        """Check a request after a change, and complete it; the work to do for it, if any.
 
         A thread that is checking it repeats the check.
         """
-        delayed.again = True
+        if delayed.done:
+            return None
         if delayed.busy:
-            return
-        delayed.busy = True
+            delayed.again = True
+            return None
+        ready = delayed.ready()
+        if not isinstance(ready, bool):
+            return self._check_again(delayed, ready)
+        return self._complete(delayed) if ready else None
+
+    def check_all(self, parked: dict[int, Delayed]) -> Work[None]:
+        """Check the requests that are parked at a partition."""
+        for delayed in list(parked.values()):
+            work = self.check(delayed)
+            if work is not None:
+                yield from work
+
+    def _check_again(self, delayed: Delayed, ready: bool | Work[bool]) -> Work[None]:
+        """Go on with a check that has to wait; repeat it if another one was due meanwhile."""
+        delayed.busy = delayed.again = True
         while delayed.again and not delayed.done:
             delayed.again = False
-            ready = delayed.ready()
             if not isinstance(ready, bool):
                 ready = yield from ready
             if ready and not delayed.done:
-                self._finish(delayed)
-                if delayed.number:  # it may be complete before it is parked
-                    self._context.out.cancel_timer((self.name, delayed.number))
-                completing = delayed.complete()
+                completing = self._complete(delayed)
                 if completing is not None:
                     yield from completing
+            elif delayed.again and not delayed.done:
+                ready = delayed.ready()
         delayed.busy = False
+
+    def _complete(self, delayed: Delayed) -> Work[None] | None:
+        self._finish(delayed)
+        if delayed.number:  # it may be complete before it is parked
+            self._context.out.cancel_timer((self.name, delayed.number))
+        return delayed.complete()
 
     def _due(self, number: int, now: Now, out: Outbox) -> None:
         """Queue an expired request for the thread of deadlines."""
