@@ -68,7 +68,8 @@ class PendingIsr:
 class Partition:
     """One partition.
 
-    `leader` -1: unknown. `isr` is empty on a follower. `epoch_start`: log end when this broker became leader.
+    `leader` -1: unknown. `leads`: this broker does, and has the log. `isr` is empty on a follower. `epoch_start`: log
+    end when this broker became leader.
     """
 
     def __init__(
@@ -89,7 +90,10 @@ class Partition:
         self.partition = partition
         self.settings = settings
         self.log: Log | None = None
+        self.the_log: Log
+        """The same, for those that come only where there is one."""
         self.leader = NO_LEADER
+        self.leads = False
         self.leader_epoch = EPOCH_UNKNOWN
         self.zk_version = -1
         self.controller_epoch = ControllerEpoch(0)
@@ -117,7 +121,8 @@ class Partition:
 
     def has_log(self, log: Log) -> None:
         """Set its log, found or created."""
-        self.log = log
+        self.log = self.the_log = log
+        self.leads = self.leader == self.context.broker
 
     def configured(self, settings: BrokerSettings) -> None:
         """Set its effective settings: the broker's, or its topic's own, have changed."""
@@ -131,6 +136,7 @@ class Partition:
         not_assigned = [broker for broker in self.isr if broker not in state.replicas]
         self.unassigned = {broker: known.get(broker) or RemoteReplica(broker) for broker in not_assigned}
         self.leader = self.context.broker
+        self.leads = self.log is not None
         self.epoch_start = self.the_log.log_end
 
     def become_follower(self, state: PartitionState, settings: BrokerSettings) -> None:
@@ -140,6 +146,7 @@ class Partition:
         self.unassigned = {}
         self.epoch_start = None
         self.leader = state.leader
+        self.leads = self.leader == self.context.broker and self.log is not None
 
     def _adopt(self, state: PartitionState, settings: BrokerSettings) -> None:
         """Adopt the state, as leader or follower. It cancels a pending ISR change (semantics 11.5)."""
@@ -155,6 +162,7 @@ class Partition:
     def resign(self) -> None:
         """Stop leading, and drop a pending ISR change: the partition is being deleted."""
         self.leader = NO_LEADER
+        self.leads = False
         self.pending = None
 
     def deleted(self, error: ErrorCode) -> None:
@@ -175,10 +183,6 @@ class Partition:
     # --- role ---
 
     @property
-    def leads(self) -> bool:
-        return self.leader == self.context.broker and self.log is not None
-
-    @property
     def maximal_isr(self) -> list[BrokerId]:
         return self.pending.maximal if self.pending is not None else self.isr
 
@@ -189,11 +193,6 @@ class Partition:
             ends = (self.log.log_end, self.log.high_watermark)
             epochs = (self.leader_epoch, self.leader_epoch, self.controller_epoch)
             self.context.emit(RoleChanged(self.topic, self.partition, "offline", NO_LEADER, *epochs, *ends, ""))
-
-    @property
-    def the_log(self) -> Log:
-        assert self.log is not None, f"{self.topic}-{self.partition} has no log yet"
-        return self.log
 
     # --- high watermark (1.5) ---
 
