@@ -38,11 +38,6 @@ class Read(msgspec.Struct, frozen=True):
     leader_log_end: Offset
     at_ms: float
 
-    @property
-    def ends_the_wait(self) -> bool:
-        """Whether the response is due at once."""
-        return bool(self.result.error) or self.result.diverging_epoch is not None
-
 
 class Parked(msgspec.Struct, frozen=True):
     """A parked request, for status reports."""

@@ -56,18 +56,17 @@ class DelayedFetch(Delayed):
     # --- is there enough ---
 
     def ready(self) -> bool | Work[bool]:
-        waits_for_locks = self._reads.waits_for_locks
+        partitions, waits_for_locks = self._replicas.partitions, self._reads.waits_for_locks
         size_bytes = 0
         for entry in self._fetch.partitions:
-            if waits_for_locks:
-                partition = self._partition(entry)
-                if partition is not None and partition.lock.held:
-                    return self._ready_when_unlocked()
-            more_bytes = self._readable(entry)
+            partition = partitions.get((entry.topic, entry.partition))
+            if waits_for_locks and partition is not None and partition.lock.held:
+                return self._ready_when_unlocked()
+            more_bytes = self._readable(entry, partition)
             if more_bytes is None:
                 return True
             size_bytes += more_bytes
-        return self._enough(size_bytes)
+        return size_bytes >= self._fetch.min_bytes or self._reads.owed_high_watermark(self._fetch)
 
     def _ready_when_unlocked(self) -> Work[bool]:
         size_bytes = 0
@@ -75,30 +74,27 @@ class DelayedFetch(Delayed):
             partition = self._partition(entry)
             if partition is not None and partition.lock.held:
                 yield from partition.lock.reading()
-            more_bytes = self._readable(entry)
+                partition = self._partition(entry)
+            more_bytes = self._readable(entry, partition)
             if more_bytes is None:
                 return True
             size_bytes += more_bytes
-        return self._enough(size_bytes)
-
-    def _enough(self, size_bytes: int) -> bool:
         return size_bytes >= self._fetch.min_bytes or self._reads.owed_high_watermark(self._fetch)
 
-    def _readable(self, entry: FetchPartition) -> int | None:
+    def _readable(self, entry: FetchPartition, partition: Partition | None) -> int | None:
         """Readable bytes; None: a response is due at once (1.9: not leader, fenced, diverging)."""
-        if (entry.topic, entry.partition) in self._unassigned:
+        if self._unassigned and (entry.topic, entry.partition) in self._unassigned:
             return 0
-        partition = self._partition(entry)
         if partition is None or partition.log is None or not partition.leads:
             return None
-        if fence(partition, entry.current_leader_epoch):
+        if entry.current_leader_epoch != partition.leader_epoch and fence(partition, entry.current_leader_epoch):
             return None
         log = partition.log
         stop = log.log_end if self._fetch.replica_id >= 0 else log.high_watermark
         if entry.fetch_offset > stop and self._fetch.replica_id >= 0:
             return None
         if entry.last_fetched_epoch >= 0:
-            epoch, end = log.end_offset_for_epoch(entry.last_fetched_epoch)
+            epoch, end = log.epochs.end_offset_for(entry.last_fetched_epoch, log.log_end)
             if epoch < entry.last_fetched_epoch or end < entry.fetch_offset:
                 return None
         if entry.fetch_offset >= stop:

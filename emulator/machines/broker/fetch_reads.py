@@ -44,14 +44,14 @@ class Reads:
         limited_each = version < FIRST_WITH_PROGRESS
         left_bytes = LONG_MAX if limited_each else fetch.max_bytes
         first = not limited_each
-        waits_for_locks = self.waits_for_locks
+        partitions, waits_for_locks = self._replicas.partitions, self.waits_for_locks
         for entry in fetch.partitions:
             at_ms = self._context.now.mono_ms
-            if waits_for_locks:
-                partition = self._replicas.partitions.get((entry.topic, entry.partition))
-                if partition is not None and partition.lock.held:
-                    yield from partition.lock.reading()
-            result, leader_log_end = self._one(fetch.replica_id, entry, left_bytes, first=first)
+            partition = partitions.get((entry.topic, entry.partition))
+            if waits_for_locks and partition is not None and partition.lock.held:
+                yield from partition.lock.reading()
+                partition = partitions.get((entry.topic, entry.partition))
+            result, leader_log_end = self._one(fetch.replica_id, entry, partition, left_bytes, first=first)
             if limited_each:
                 result.incomplete = self._nothing_whole(entry, result, fetch.replica_id)
             elif result.records:
@@ -70,21 +70,21 @@ class Reads:
         return entry.fetch_offset < stop and log.bytes_between(entry.fetch_offset, stop) > 0
 
     def _one(
-        self, replica_id: BrokerId, entry: FetchPartition, left_bytes: int, *, first: bool
+        self, replica_id: BrokerId, entry: FetchPartition, partition: Partition | None, left_bytes: int, *, first: bool
     ) -> tuple[FetchedPartition, Offset]:
         topic_partition = (entry.topic, entry.partition)
-        partition = self._replicas.partitions.get(topic_partition)
         if partition is None:
             return FetchedPartition(*topic_partition, self._replicas.error_if_not_leader(topic_partition)), NO_OFFSET
-        error = fence(partition, entry.current_leader_epoch)
-        log = partition.log
+        error, log = ErrorCode.NONE, partition.log
+        if entry.current_leader_epoch != partition.leader_epoch:
+            error = fence(partition, entry.current_leader_epoch)
         if not error and (log is None or not partition.leads):
             error = ErrorCode.NOT_LEADER_OR_FOLLOWER
         if error or log is None:
             return FetchedPartition(*topic_partition, error), NO_OFFSET
         high_watermark, log_end = log.high_watermark, log.log_end
         if entry.last_fetched_epoch >= 0:
-            epoch, end = log.end_offset_for_epoch(entry.last_fetched_epoch)
+            epoch, end = log.epochs.end_offset_for(entry.last_fetched_epoch, log_end)
             if (epoch, end) == (-1, -1):
                 return FetchedPartition(*topic_partition, ErrorCode.OFFSET_OUT_OF_RANGE), NO_OFFSET
             if entry.fetch_offset < log.log_start:  # whether its epoch diverges or not
@@ -108,9 +108,9 @@ class Reads:
             except StorageError as failure:
                 self._replicas.storage_failed(failure)
                 return FetchedPartition(*topic_partition, ErrorCode.KAFKA_STORAGE_ERROR), NO_OFFSET
-        result = FetchedPartition(*topic_partition, ErrorCode.NONE, high_watermark, log.log_start, None, records)
-        result.topic_id = partition.topic_id
-        return result, log_end
+        ends = (high_watermark, log.log_start)
+        topic_id = self._context.topic_ids.get(topic_partition, "")
+        return FetchedPartition(*topic_partition, ErrorCode.NONE, *ends, records=records, topic_id=topic_id), log_end
 
     # --- answering ---
 
@@ -118,7 +118,7 @@ class Reads:
         """Whether a response is due: enough bytes, or a result that is due at once."""
         size_bytes = 0
         for read in reads:
-            if read.ends_the_wait:
+            if read.result.error or read.result.diverging_epoch is not None:  # the response is due at once
                 return True
             size_bytes += len(read.result.records)
         return size_bytes >= fetch.min_bytes
