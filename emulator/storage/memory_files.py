@@ -69,7 +69,8 @@ class MemoryFiles:
         hindered = self.operation_hook is not None or faults.full or faults.failing
         if file is None or hindered or self.capacity_bytes is not None:
             self._before("append", path)
-            self._demand_room(path, len(data))
+            if self.capacity_bytes is not None:
+                self._demand_room(path, len(data))
             file = self._files.get(path) or self._create(path)
         content = file.content
         content += data

@@ -1,6 +1,7 @@
 """Faults of the nodes and links of a simulated world."""
 
 from collections.abc import Callable
+from functools import partial
 
 import msgspec
 
@@ -95,7 +96,7 @@ class Breakable(Heap):
         Other nodes' operations pass without a call.
         """
         if "broker" in node.node.roles or node.before_storage is not None or node.hardware.slow:
-            node.files.operation_hook = lambda operation, path: self._before_storage(node, operation, path)
+            node.files.operation_hook = partial(self._before_storage, node)
 
     def change_hardware(self, fault: HardwareFault) -> None:
         """Change the node's machine in this incarnation and later ones."""

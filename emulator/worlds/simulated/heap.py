@@ -159,12 +159,14 @@ class Heap(Transport):
             return
         if self._after_step is not None:
             self._after_step(node, now_ms)
+        add = self.trace.entries.append  # an event is an entry, and every second effect an event: no call of `Trace.add`
         for effect in effects:
             kind = type(effect)
             if kind is Send:
                 self._send(node, effect)  # type: ignore[arg-type]
             elif kind is Emit:
-                self.trace.add(node, cause, now_ms, effect.event)  # type: ignore[union-attr]
+                node.seq += 1
+                add((node.node.name, node.incarnation, node.seq, cause, now_ms, effect.event))  # type: ignore[union-attr]
             elif kind is SetTimer:
                 self._set_timer(node, effect.key, effect.after_ms)  # type: ignore[union-attr]
             elif kind is CancelTimer:

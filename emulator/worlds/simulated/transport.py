@@ -291,7 +291,8 @@ class Transport:
                 return
             self._note_link_events(self.nodes[end.node])
         node = self.nodes[end.node]
-        self._stand(end)
+        if not end.opened:
+            self._stand(end)
         if parcel is EOF:
             self._lose(node, end, Loss.CLOSED)
             return
