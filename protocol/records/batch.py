@@ -215,14 +215,18 @@ def check_crc(data: Data, position: int = 0) -> bool:
         length, magic = _unpack_length_magic(data, position)
     except struct.error:
         raise diagnose(data, position) from None
-    end = position + length + _LENGTH_COVERS_FROM
-    if magic != MAGIC or length < _LENGTH_MIN or end > len(data):
+    size_bytes = length + _LENGTH_COVERS_FROM
+    if magic != MAGIC or length < _LENGTH_MIN or position + size_bytes > len(data):
         raise diagnose(data, position)
-    covered = data[position + _CRC_COVERS_FROM : end]
-    if type(covered) is not bytes:
-        covered = bytes(covered)
-    matches: bool = crc32c(covered) == _unpack_crc(data, position + _CRC_AT)[0]
+    matches: bool = crc_at(data, position, size_bytes) == _unpack_crc(data, position + _CRC_AT)[0]
     return matches
+
+
+def crc_at(data: Data, position: int, size_bytes: int) -> int:
+    """The checksum of the batch of that size at `position`, as it should be."""
+    covered = data[position + _CRC_COVERS_FROM : position + size_bytes]
+    checksum: int = crc32c(covered if type(covered) is bytes else bytes(covered))
+    return checksum
 
 
 def iter_headers(data: Data) -> HeaderIterator:
@@ -230,13 +234,15 @@ def iter_headers(data: Data) -> HeaderIterator:
     return HeaderIterator(data, read_header)
 
 
-def read_records(data: Data, position: int = 0) -> list[Record]:
+def read_records(data: Data, position: int = 0, header: BatchHeader | None = None) -> list[Record]:
     """The records of the batch at `position`, at their absolute offsets, its checksum verified.
 
-    Raises TruncatedRecord or a CorruptRecord: BadCrc, BadLength, CountMismatch, BadCompression, TooLarge.
+    `header`: of that batch, if it was read before. Raises TruncatedRecord or a CorruptRecord: BadCrc, BadLength,
+    CountMismatch, BadCompression, TooLarge.
     """
-    header = read_header(data, position)
-    if not check_crc(data, position):
+    if header is None:
+        header = read_header(data, position)
+    if crc_at(data, position, header.size_bytes) != header.crc:
         raise BadCrc(position, f"the stored checksum {header.crc:#010x} is not that of the batch")
     records = bytes(data[position + HEADER_BYTES : position + header.size_bytes])
     try:

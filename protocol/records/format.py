@@ -7,7 +7,7 @@ entries.
 from typing import Final
 
 from protocol.ids import FIRST_OFFSET, LeaderEpoch, Offset
-from protocol.records import batch, message_set
+from protocol.records import batch, message, message_set
 from protocol.records.compression import Compression
 from protocol.records.errors import UnknownMagic
 from protocol.records.types import BatchHeader, Data, HeaderIterator, Record, Values
@@ -46,17 +46,20 @@ def read_header(data: Data, position: int = 0) -> BatchHeader:
 
     Raises TruncatedRecord or a CorruptRecord, naming `position`.
     """
-    magic = _magic(data, position)
-    if magic == batch.MAGIC:
+    if position + _MAGIC_AT < len(data) and data[position + _MAGIC_AT] == batch.MAGIC:  # nearly all: without a call
         return batch.read_header(data, position)
+    _magic(data, position)
     return message_set.read_header(data, position)
 
 
-def read_records(data: Data, position: int = 0) -> list[Record]:
-    """The records of the entry at `position`, at absolute offsets, its checksum verified."""
-    magic = _magic(data, position)
+def read_records(data: Data, position: int = 0, header: BatchHeader | None = None) -> list[Record]:
+    """The records of the entry at `position`, at absolute offsets, its checksum verified.
+
+    `header`: of that entry, if it was read before.
+    """
+    magic = _magic(data, position) if header is None else header.magic
     if magic == batch.MAGIC:
-        return batch.read_records(data, position)
+        return batch.read_records(data, position, header)
     return message_set.read_records(data, position)
 
 
@@ -74,6 +77,13 @@ def check_crc(data: Data, position: int = 0) -> bool:
     if magic == batch.MAGIC:
         return batch.check_crc(data, position)
     return message_set.check_crc(data, position)
+
+
+def has_right_crc(data: Data, position: int, header: BatchHeader) -> bool:
+    """Whether the checksum of the entry at `position` is right. `header`: as read there."""
+    if header.magic == batch.MAGIC:
+        return batch.crc_at(data, position, header.size_bytes) == header.crc
+    return message.crc_at(data, position, header.size_bytes) == header.crc
 
 
 def iter_headers(data: Data) -> HeaderIterator:

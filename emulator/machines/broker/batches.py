@@ -5,8 +5,10 @@ In Kafka's order (Log.analyzeAndValidateRecords): of each batch its size, then i
 
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from protocol.ids import LeaderEpoch, Offset
-from protocol.records.format import BATCH_MAGIC, check_crc, iter_headers, place, read_header
+from protocol.records.format import BATCH_MAGIC, has_right_crc, iter_headers, place, read_header
 from protocol.records.message import read_message
 from protocol.records.message_set import place_plain, place_wrapper
 from protocol.records.types import BatchHeader
@@ -61,7 +63,7 @@ def placed_at(log_end: Offset, records: bytes, leader_epoch: LeaderEpoch, max_by
                 break
             if sent.size_bytes > max_bytes:
                 raise LargerThanAllowed(f"{sent.size_bytes} bytes of at most {max_bytes}")
-            if not check_crc(records, position):
+            if not has_right_crc(records, position, sent):
                 raise CorruptBatch(f"the batch at {position} of {len(records)} bytes fails its checksum")
             if sent.magic < BATCH_MAGIC:
                 read_message(records, position)  # of one without codec it says what is wrong
@@ -69,7 +71,8 @@ def placed_at(log_end: Offset, records: bytes, leader_epoch: LeaderEpoch, max_by
             else:
                 alone = sent.size_bytes == len(records)
                 data = place(records if alone else records[position : entries.end], log_end, leader_epoch)
-                header = read_header(data)
+                last_offset = Offset(log_end + (sent.last_offset - sent.base_offset))
+                header = replace(sent, base_offset=log_end, last_offset=last_offset, leader_epoch=leader_epoch)
             placed.append(data)
             headers.append(header)
             log_end = header.next_offset
@@ -91,7 +94,7 @@ def check_first_batch(records: bytes, max_bytes: int) -> None:
         sent = read_header(records)
         if sent.size_bytes > max_bytes:
             raise LargerThanAllowed(f"{sent.size_bytes} bytes of at most {max_bytes}")
-        if not check_crc(records):
+        if not has_right_crc(records, 0, sent):
             raise CorruptBatch(f"the batch of {len(records)} bytes fails its checksum")
     except (CorruptBatch, LargerThanAllowed):
         raise
@@ -113,7 +116,7 @@ def continuing(log_end: Offset, data: bytes, max_bytes: int) -> Placed:
             raise CorruptBatch(str(error)) from error
         if header.size_bytes > max_bytes:
             raise LargerThanAllowed(f"{header.size_bytes} bytes at offset {header.base_offset}, allowed: {max_bytes}")
-        if not check_crc(data, position):
+        if not has_right_crc(data, position, header):
             raise CorruptBatch(f"the batch at offset {header.base_offset} fails its checksum")
         headers.append(header)
         position += header.size_bytes

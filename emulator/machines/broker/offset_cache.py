@@ -80,7 +80,7 @@ class OffsetCache:
         Raises errors of records that no coordinator wrote: protocol.records.errors.CorruptRecord, UnreadableRecord.
         """
         for position, header in iter_headers(data):
-            for record in read_records(data, position):
+            for record in read_records(data, position, header):
                 key = decode_key(record.key or b"")
                 if isinstance(key, GroupKey):
                     self.groups.pop(key.group, None)

@@ -36,7 +36,7 @@ def _entries(data: bytes, from_offset: Offset) -> Iterator[FetchedEntry]:
     for position, header in iter_headers(data):
         records = tuple(
             FetchedRecord(record.offset, header.leader_epoch, record.value or b"")
-            for record in read_records(data, position)
+            for record in read_records(data, position, header)
             if record.offset >= from_offset
         )
         if records:
