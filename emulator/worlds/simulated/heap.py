@@ -19,7 +19,7 @@ from emulator.storage.files import NodeKilled
 from emulator.topology import Topology
 from emulator.worlds.simulated.latencies import CALM, Latencies
 from emulator.worlds.simulated.latency_model import Draws
-from emulator.worlds.simulated.node import MachineFactory, SimulatedNode
+from emulator.worlds.simulated.node import Due, MachineFactory, SimulatedNode
 from emulator.worlds.simulated.trace import Cause, Trace
 from emulator.worlds.simulated.transport import Transport
 from protocol.events import NodeStopped
@@ -259,23 +259,40 @@ class Heap(Transport):
     # --- timers ---
 
     def _set_timer(self, node: SimulatedNode, key: TimerKey, after_ms: float) -> None:
-        node.timer_generation += 1
-        generation = node.timer_generation
-        node.timers[key] = generation
+        """Set a timer. Most are moved on before they are due: these keep their entry in the heap."""
         self._seq += 1
         at_ms = self.now_ms + after_ms + self.draws.timer_ms(node.node.name, key)
-        heappush(self._heap, (at_ms, self._seq, self._due, (node, key, generation)))
+        due = node.timers[key] = (at_ms, self._seq)
+        look = node.timer_looks.get(key)
+        if look is None or at_ms < look[0]:
+            self._look_at_timer(node, key, due)
 
-    def _due(self, node: SimulatedNode, key: TimerKey, generation: int) -> None:
-        if node.timers.get(key) == generation:
-            if node.busy_until_ms > self.now_ms:
-                # Until it is taken, an earlier input may cancel or move it.
-                self.at(node.busy_until_ms, self._due, node, key, generation)
-            elif node.paused:
-                node.held.append(lambda: self._due(node, key, generation))
-            else:
-                del node.timers[key]
-                self._step(node, TimerFired(key), f"timer:{key[0]}")
+    def _look_at_timer(self, node: SimulatedNode, key: TimerKey, due: Due) -> None:
+        node.timer_looks[key] = due
+        heappush(self._heap, (*due, self._look, (node, key, due)))
+
+    def _look(self, node: SimulatedNode, key: TimerKey, look: Due) -> None:
+        """Fire a timer, if it is due and was not moved."""
+        if node.timer_looks.get(key) != look:
+            return  # an earlier look took its place
+        del node.timer_looks[key]
+        due = node.timers.get(key)
+        if due == look:
+            self._fire(node, key, due)
+        elif due is not None:
+            self._look_at_timer(node, key, due)
+
+    def _fire(self, node: SimulatedNode, key: TimerKey, due: Due) -> None:
+        if node.timers.get(key) != due:
+            return
+        if node.busy_until_ms > self.now_ms:
+            # Until it is taken, an earlier input may cancel or move it.
+            self.at(node.busy_until_ms, self._fire, node, key, due)
+        elif node.paused:
+            node.held.append(lambda: self._fire(node, key, due))
+        else:
+            del node.timers[key]
+            self._step(node, TimerFired(key), f"timer:{key[0]}")
 
     # --- a death ---
 

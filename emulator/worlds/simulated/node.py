@@ -12,6 +12,8 @@ from protocol.hardware import SOUND
 from protocol.machine import Exit, Machine, TimerKey
 
 WALL_EPOCH_MS = 1_600_000_000_000.0
+Due = tuple[float, int]
+"""(at_ms, seq) of an entry of the heap."""
 MachineFactory = Callable[[Node, MemoryFiles], Machine]
 
 
@@ -20,7 +22,7 @@ class SimulatedNode:
 
     __slots__ = (
         "accepted", "before_storage", "busy_until_ms", "closed", "cuts", "died", "ends", "files", "hardware", "held",
-        "incarnation", "leaving", "links", "machine", "node", "paused", "seq", "stall_ms", "timer_generation", "timers",
+        "incarnation", "leaving", "links", "machine", "node", "paused", "seq", "stall_ms", "timer_looks", "timers",
         "wall_epoch_ms", "warm",
     )  # fmt: skip
 
@@ -56,8 +58,9 @@ class SimulatedNode:
         """
         self.cuts = 0
         """Number of cuts and deletions of files in its storage."""
-        self.timers: dict[TimerKey, int] = {}
-        self.timer_generation = 0
+        self.timers: dict[TimerKey, Due] = {}
+        self.timer_looks: dict[TimerKey, Due] = {}
+        """The heap's next entry for each timer: it may be earlier than the timer is due, which was moved since."""
         self.seq = 0
         self.died: Exit | None = None
         """The last incarnation's own end."""
