@@ -1,6 +1,6 @@
 """Single faults and repairs of nodes, disks, links, ZooKeeper servers, topics, elections.
 
-Each function inspects the open faults and adds its step, or returns False if it is not possible now.
+Each function inspects the open faults and adds its step, or none if it is not possible now.
 """
 
 from collections.abc import Callable
@@ -24,109 +24,82 @@ JUMPS_MS = (-3_600_000, -20_000, 20_000, 3_600_000)
 KEPT = (None, None, None, 0, 1, 2)
 """Batches that a power loss leaves; None: random."""
 
-Fault = Callable[[Schedule], bool]
+Fault = Callable[[Schedule], None]
 
 
 # --- machines ---
 
 
-def kill(s: Schedule) -> bool:
+def kill(s: Schedule) -> None:
     well = s.well
-    if len(well) < 2 and not (well and s.draw.random() < 0.3):
-        return False
-    s.kill(s.one(well, LEADS))
-    return True
+    if len(well) > 1 or (well and s.draw.random() < 0.3):
+        s.kill(s.one(well, LEADS))
 
 
-def start(s: Schedule) -> bool:
+def start(s: Schedule) -> None:
     """Start a node that is dead for long enough; otherwise resume a paused one."""
     if back := s.back:
         s.start(s.draw.choice(back))
     elif s.paused:
         s.resume(s.draw.choice(s.paused))
-    else:
-        return False
-    return True
 
 
-def stop(s: Schedule) -> bool:
-    well = s.well
-    if len(well) < 2:
-        return False
-    s.stop(s.draw.choice(well))
-    return True
+def stop(s: Schedule) -> None:
+    if len(s.well) > 1:
+        s.stop(s.draw.choice(s.well))
 
 
-def pause(s: Schedule) -> bool:
-    well = s.well
-    if len(well) < 2:
-        return False
-    s.pause(s.one(well, 0.3))
-    return True
+def pause(s: Schedule) -> None:
+    if len(s.well) > 1:
+        s.pause(s.one(s.well, 0.3))
 
 
-def power_loss(s: Schedule) -> bool:
+def power_loss(s: Schedule) -> None:
     """Power loss of one node, or of several at once."""
     well = s.well
     if not well:
-        return False
+        return
     names = s.draw.sample(well, s.draw.randint(1, len(well))) if s.draw.random() < 0.3 else [s.one(well, LEADS)]
     s.lose_power(names, s.draw.choice(KEPT) if len(names) == 1 else None)
-    return True
 
 
-def clock_jump(s: Schedule) -> bool:
-    well = s.well
-    if not well:
-        return False
-    s.add(ClockJump(node=s.draw.choice(well), jump_ms=s.draw.choice(JUMPS_MS), at_s=s.at_s))
-    return True
+def clock_jump(s: Schedule) -> None:
+    if s.well:
+        s.add(ClockJump(node=s.draw.choice(s.well), jump_ms=s.draw.choice(JUMPS_MS), at_s=s.at_s))
 
 
 # --- disks ---
 
 
-def slow_disk(s: Schedule) -> bool:
+def slow_disk(s: Schedule) -> None:
     """Slow a disk down, or restore its speed."""
     if s.slow and s.draw.random() < 0.5:
         name = s.draw.choice(s.slow)
-        if name in s.paused:
-            return False
-        s.add(SlowDisk(node=name, at_s=s.at_s))
-        return True
+        if name not in s.paused:
+            s.add(SlowDisk(node=name, at_s=s.at_s))
+        return
     name = s.draw.choice((*s.cluster.ranked, *s.cluster.sessions))
-    if name in s.slow or name in s.paused:
-        return False
-    amounts: dict[str, Any] = {s.draw.choice(("operation_ms", "fsync_ms")): s.draw.choice(SLOW_MS)}
-    s.add(SlowDisk(node=name, at_s=s.at_s, **amounts))
-    return True
+    if name not in s.slow and name not in s.paused:
+        amounts: dict[str, Any] = {s.draw.choice(("operation_ms", "fsync_ms")): s.draw.choice(SLOW_MS)}
+        s.add(SlowDisk(node=name, at_s=s.at_s, **amounts))
 
 
-def disk_full(s: Schedule) -> bool:
-    well = s.well
-    if len(well) < 2:
-        return False
-    name = s.one(well, 0.4)
-    s.add(m.DiskFull(node=name, at_s=s.at_s))
-    return True
+def disk_full(s: Schedule) -> None:
+    if len(s.well) > 1:
+        s.add(m.DiskFull(node=s.one(s.well, 0.4), at_s=s.at_s))
 
 
-def disk_error(s: Schedule) -> bool:
-    well = s.well
-    if len(well) < 2 or s.failing:
-        return False
-    name = s.one(well, 0.4)
-    s.add(m.DiskError(node=name, at_s=s.at_s))
-    return True
+def disk_error(s: Schedule) -> None:
+    if len(s.well) > 1 and not s.failing:
+        s.add(m.DiskError(node=s.one(s.well, 0.4), at_s=s.at_s))
 
 
-def lose_disk(s: Schedule) -> bool:
+def lose_disk(s: Schedule) -> None:
     """Replace the disk of one dead broker, so that another one holds the records."""
     dead = [name for name in s.dead if name in s.cluster.ranked]
     if not dead or s.failing or any(isinstance(step, m.LoseDisk) for step in s.steps):
-        return False
+        return
     s.add(m.LoseDisk(node=s.draw.choice(dead), at_s=s.at_s))
-    return True
 
 
 # --- links ---
@@ -158,63 +131,53 @@ def _what(s: Schedule) -> dict[str, Any]:
     return about | {"purposes": s.draw.choice(PURPOSES)}
 
 
-def cut(s: Schedule) -> bool:
+def cut(s: Schedule) -> None:
     s.add(m.Cut(**_what(s)))
-    return True
 
 
-def hold(s: Schedule) -> bool:
+def hold(s: Schedule) -> None:
     s.add(m.Hold(**_what(s)))
-    return True
 
 
-def delay(s: Schedule) -> bool:
+def delay(s: Schedule) -> None:
     s.add(m.Delay(**_what(s), delay_ms=s.draw.choice(DELAYS_MS)))
-    return True
 
 
-def loss(s: Schedule) -> bool:
+def loss(s: Schedule) -> None:
     s.add(m.Loss(**_what(s), share=s.draw.choice(LOSSES)))
-    return True
 
 
-def bandwidth(s: Schedule) -> bool:
+def bandwidth(s: Schedule) -> None:
     s.add(m.Bandwidth(**_what(s), bytes_per_s=s.draw.choice(BANDWIDTHS)))
-    return True
 
 
-def heal(s: Schedule) -> bool:
+def heal(s: Schedule) -> None:
     """Heal all rules, or one."""
-    if not s.rules:
-        return False
-    s.heal(None if s.draw.random() < 0.5 else s.draw.choice(s.rules))
-    return True
+    if s.rules:
+        s.heal(None if s.draw.random() < 0.5 else s.draw.choice(s.rules))
 
 
 # --- session servers ---
 
 
-def session_server(s: Schedule) -> bool:
+def session_server(s: Schedule) -> None:
     """Kill, pause or restore one ZooKeeper server."""
     if ended := s.session_servers(well=False):
         name = s.draw.choice(ended)
         (s.resume if name in s.paused else s.start)(name)
-        return True
-    (s.kill if s.draw.random() < 0.6 else s.pause)(s.draw.choice(s.session_servers(well=True)))
-    return True
+    else:
+        (s.kill if s.draw.random() < 0.6 else s.pause)(s.draw.choice(s.session_servers(well=True)))
 
 
 # --- elections, topics, settings ---
 
 
-def elect_preferred(s: Schedule) -> bool:
+def elect_preferred(s: Schedule) -> None:
     s.add(m.ElectPreferred(at_s=s.at_s))
-    return True
 
 
-def elect_controller(s: Schedule) -> bool:
+def elect_controller(s: Schedule) -> None:
     s.add(m.ElectController(at_s=s.at_s))
-    return True
 
 
 def _some(s: Schedule) -> tuple[BrokerId, ...]:
@@ -222,13 +185,12 @@ def _some(s: Schedule) -> tuple[BrokerId, ...]:
     return tuple(s.draw.sample(brokers, s.draw.randint(2, min(3, len(brokers)))))
 
 
-def reassign(s: Schedule) -> bool:
+def reassign(s: Schedule) -> None:
     targets = ((f"{TOPIC}-{s.draw.randrange(len(s.cluster.assignment))}", _some(s)),)
     s.behind(f"reassign at {s.at_s:g}", m.Reassign(targets=targets, at_s=s.at_s))
-    return True
 
 
-def other_topic(s: Schedule) -> bool:
+def other_topic(s: Schedule) -> None:
     """Create, delete or extend a topic; the step ends when all partitions have leaders."""
     if not s.other_topic:
         step: m.AnyStep = m.CreateTopic(topic=OTHER, assignment=(_some(s),), at_s=s.at_s)
@@ -237,22 +199,19 @@ def other_topic(s: Schedule) -> bool:
     else:
         step = m.AddPartitions(topic=OTHER, partitions=2, assignment=(_some(s),), at_s=s.at_s)
     s.behind(f"{OTHER} at {s.at_s:g}", step)
-    return True
 
 
-def alter_topic(s: Schedule) -> bool:
+def alter_topic(s: Schedule) -> None:
     """Change topic settings to values with equal promises."""
     configs = {"flush.messages": s.draw.choice((1, 5))} if s.draw.random() < 0.5 else {"min.insync.replicas": 2}
     s.behind(f"alter-topic at {s.at_s:g}", m.AlterTopic(topic=TOPIC, configs=configs, at_s=s.at_s))
-    return True
 
 
-def alter_broker(s: Schedule) -> bool:
+def alter_broker(s: Schedule) -> None:
     if not s.cluster.alters:
-        return False
+        return
     configs = {s.draw.choice(("log.flush.interval.messages", "log.segment.bytes")): s.draw.choice((20_000, 50_000))}
     s.behind(f"alter-broker at {s.at_s:g}", m.AlterBroker(configs=configs, at_s=s.at_s))
-    return True
 
 
 USUAL: dict[str, tuple[Fault, int]] = {

@@ -11,7 +11,7 @@ from emulator.scenario.conditions import Registered
 from emulator.topology import identifier_named
 from protocol.ids import BrokerId
 
-Sequence = Callable[[Schedule], bool]
+Sequence = Callable[[Schedule], None]
 AWAY_S = (7.0, 9.5)
 """Longer than a session's timeout."""
 
@@ -22,15 +22,15 @@ def _others(s: Schedule) -> list[str]:
     return [name for name in well if name != s.cluster.first] if s.cluster.first in well else []
 
 
-def unseen_bounce(s: Schedule) -> bool:
+def unseen_bounce(s: Schedule) -> None:
     """A broker dies and returns while the controller is paused, perhaps with orders in flight."""
     others = _others(s)
     if not others:
-        return False
+        return
     name, first = s.draw.choice(others), s.cluster.first
     deaf = m.OpenedLinks(opened_by=first, to=name)
     if s.draw.random() < 0.7:
-        s.add(m.Cut(links=deaf, at_s=s.at_s, expects_traffic=False))
+        s.cut(deaf)
         if s.draw.random() < 0.7:
             s.add(m.ElectPreferred(at_s=s.at_s))
         s.later(0.2, 2.0)
@@ -42,21 +42,20 @@ def unseen_bounce(s: Schedule) -> bool:
     s.start(name)
     s.later(0.5, 2.0)
     s.resume(first)
-    return True
 
 
-def session_blip(s: Schedule) -> bool:
+def session_blip(s: Schedule) -> None:
     """A broker loses ZooKeeper beyond its session, reconnects, and loses it again."""
     well = s.well
     if not well:
-        return False
+        return
     name, first = s.draw.choice(_others(s) or well), s.cluster.first
     cuts = [m.PairLinks(between=(name, server)) for server in s.cluster.sessions]
     if name != first and s.draw.random() < 0.7:
         links = m.OpenedLinks(opened_by=first, to=name)
         s.add(m.Delay(links=links, delay_ms=s.draw.choice((200, 400, 800)), at_s=s.at_s, expects_traffic=False))
     for link in cuts:
-        s.add(m.Cut(links=link, at_s=s.at_s, expects_traffic=False))
+        s.cut(link)
     s.later(*AWAY_S)
     for link in cuts:
         s.heal(link)
@@ -64,30 +63,27 @@ def session_blip(s: Schedule) -> bool:
     s.add(m.Wait(until=known, called=f"{name} is known", limit_s=30, may_time_out=True, at_s=s.at_s))
     s.later(0.1, 1.0)
     for link in cuts:
-        s.add(m.Cut(links=link, at_s=s.at_s, expects_traffic=False))
+        s.cut(link)
     s.add(m.Sleep(seconds=round(s.draw.uniform(*AWAY_S), 1), at_s=s.at_s))
     for link in cuts:
         s.heal(link)
     s.later(10.0, 12.0)
-    return True
 
 
-def takes_turns(s: Schedule) -> bool:
+def takes_turns(s: Schedule) -> None:
     """Leaders in turn: each dies when the one before is back; a third replica may miss all."""
-    replicas = [name for name in s.cluster.replicas if name in s.well]
+    replicas = s.well_replicas
     if len(replicas) < 2:
-        return False
+        return
     if len(replicas) > 2 and s.draw.random() < 0.7:
         third = replicas[2]
         if s.cluster.first != third:
-            deaf = m.OpenedLinks(opened_by=s.cluster.first, to=third)
-            s.add(m.Cut(links=deaf, purposes=("controller",), at_s=s.at_s, expects_traffic=False))
+            s.cut(m.OpenedLinks(opened_by=s.cluster.first, to=third), "controller")
         if s.draw.random() < 0.7:
-            links = m.OpenedLinks(opened_by=third, to=replicas[0])
-            s.add(m.Cut(links=links, purposes=("fetcher",), at_s=s.at_s, expects_traffic=False))
+            s.cut(m.OpenedLinks(opened_by=third, to=replicas[0]), "fetcher")
     if s.draw.random() < 0.6:
         links = m.OpenedLinks(opened_by=replicas[1], to=replicas[0])
-        s.add(m.Cut(links=links, purposes=("fetcher",), at_s=s.at_s, expects_traffic=False))
+        s.cut(links, "fetcher")
         s.later(0.5, 3.0)
         s.kill(replicas[0])
         s.heal(links)
@@ -105,30 +101,21 @@ def takes_turns(s: Schedule) -> bool:
             s.kill(s.cluster.first)  # its pending orders die with it
             s.later(RETURN_S, RETURN_S + 2.0)
             s.heal(None)
-    return True
 
 
-def unheard_election(s: Schedule) -> bool:
+def unheard_election(s: Schedule) -> None:
     """A preferred leader is elected; the present one misses it and has no follower: both append."""
-    replicas = [name for name in s.cluster.replicas if name in s.well]
+    replicas = s.well_replicas
     first = s.cluster.first
     if len(replicas) < 2 or first == replicas[1]:
-        return False
+        return
     s.kill(replicas[0])
     s.later(RETURN_S, RETURN_S + 1.0)
     s.start(replicas[0])
     s.later(3.0, 6.0)
-    s.add(
-        m.Cut(
-            links=m.PairLinks(between=(replicas[0], replicas[1])),
-            purposes=("fetcher",),
-            at_s=s.at_s,
-            expects_traffic=False,
-        )
-    )
+    s.cut(m.PairLinks(between=(replicas[0], replicas[1])), "fetcher")
     s.later(0.5, 2.0)
-    deaf = m.PairLinks(between=(replicas[1], first))
-    s.add(m.Cut(links=deaf, purposes=("controller",), at_s=s.at_s, expects_traffic=False))
+    s.cut(m.PairLinks(between=(replicas[1], first)), "controller")
     s.add(m.ElectPreferred(at_s=s.at_s))
     s.later(1.5, 4.0)
     s.kill(replicas[0])
@@ -136,30 +123,27 @@ def unheard_election(s: Schedule) -> bool:
     s.heal(None)
     s.later(6.0, 9.0)
     s.start(replicas[0])
-    return True
 
 
-def last_standing(s: Schedule) -> bool:
+def last_standing(s: Schedule) -> None:
     """The leader is left alone in the ISR, and loses power."""
-    replicas = [name for name in s.cluster.replicas if name in s.well]
+    replicas = s.well_replicas
     if len(replicas) < 2:
-        return False
+        return
     for name in replicas[1:]:
-        links = m.OpenedLinks(opened_by=name, to=replicas[0])
-        s.add(m.Cut(links=links, purposes=("fetcher",), at_s=s.at_s, expects_traffic=False))
+        s.cut(m.OpenedLinks(opened_by=name, to=replicas[0]), "fetcher")
     s.later(6.0, 16.0)
     s.lose_power([replicas[0]], s.draw.choice((0, 1, None)))
     s.later(RETURN_S, RETURN_S + 1.0)
     s.heal(None)
     s.start(replicas[0])
-    return True
 
 
-def late_word(s: Schedule) -> bool:
+def late_word(s: Schedule) -> None:
     """A follower returns; the leader's ISR change is held while it dies and loses its disk."""
-    replicas = [name for name in s.cluster.replicas if name in s.well]
+    replicas = s.well_replicas
     if len(replicas) < 2 or s.failing or any(isinstance(step, m.LoseDisk) for step in s.steps):
-        return False
+        return
     leader, name = replicas[:2]
     s.kill(name)
     s.later(RETURN_S, RETURN_S + 2.0)
@@ -174,56 +158,48 @@ def late_word(s: Schedule) -> bool:
     s.kill(name)
     s.add(m.LoseDisk(node=name, at_s=s.at_s))
     s.later(RETURN_S, RETURN_S + 1.0)
-    s.add(
-        m.Cut(
-            links=m.OpenedLinks(opened_by=name, to=leader), purposes=("fetcher",), at_s=s.at_s, expects_traffic=False
-        )
-    )
+    s.cut(m.OpenedLinks(opened_by=name, to=leader), "fetcher")
     s.start(name)
     s.later(1.0, 3.0)
     for links in held:
         s.heal(links)
     s.later(0.5, 3.0)
     s.kill(leader)
-    return True
 
 
-def die_together(s: Schedule) -> bool:
+def die_together(s: Schedule) -> None:
     """The likely controller and another broker die, within the controller's session."""
     others = _others(s)
     if len(others) < 2:
-        return False
+        return
     s.kill(s.cluster.first)
     s.kill(s.draw.choice([name for name in others if name != s.cluster.replicas[0]] or others))
     s.later(20.0, 26.0)
-    return True
 
 
-def unserved_fetch(s: Schedule) -> bool:
+def unserved_fetch(s: Schedule) -> None:
     """The leader's response to a follower arrives after another broker has become leader."""
-    replicas = [name for name in s.cluster.replicas if name in s.well]
+    replicas = s.well_replicas
     if len(replicas) < 2:
-        return False
+        return
     one, other = s.draw.sample(replicas, 2)
     links = m.OneWayLinks(source=one, to=other)
     s.add(m.Delay(links=links, apis=("Fetch",), delay_ms=60_000, at_s=s.at_s, expects_traffic=False))
-    return True
 
 
-def behind_the_epoch(s: Schedule) -> bool:
+def behind_the_epoch(s: Schedule) -> None:
     """A replica without some records returns to a leader that does not know their commit yet.
 
     It receives nothing from this leader, and sees it die.
     """
-    replicas = [name for name in s.cluster.replicas if name in s.well]
+    replicas = s.well_replicas
     if len(replicas) < 3:
-        return False
+        return
     leader, following, missing = replicas[:3]
     s.kill(missing)
     s.later(RETURN_S, RETURN_S + 4.0)
     for name in replicas[3:]:
-        links = m.OpenedLinks(opened_by=name, to=following)
-        s.add(m.Cut(links=links, purposes=("fetcher",), at_s=s.at_s, expects_traffic=False))
+        s.cut(m.OpenedLinks(opened_by=name, to=following), "fetcher")
     slow = m.OneWayLinks(source=following, to=missing)
     s.add(m.Delay(links=slow, apis=("Fetch",), delay_ms=60_000, at_s=s.at_s, expects_traffic=False))
     s.kill(leader)
@@ -233,37 +209,34 @@ def behind_the_epoch(s: Schedule) -> bool:
     s.kill(following)
     s.later(6.0, 10.0)
     s.start(leader)
-    return True
 
 
-def minority_side(s: Schedule) -> bool:
+def minority_side(s: Schedule) -> None:
     """An AZ with its ZooKeeper server is cut off, and its broker is paused beyond the session."""
     if len(s.cluster.sessions) < 3:
-        return False
+        return
     az = s.draw.randrange(3)
     inside = [name for name in s.well if identifier_named(name) % len(s.cluster.sessions) == az]
     if not inside:
-        return False
+        return
     name = s.draw.choice(inside)
     links = m.AzLinks(az=f"az-{az}")
-    s.add(m.Cut(links=links, at_s=s.at_s, expects_traffic=False))
+    s.cut(links)
     s.pause(name)
     s.later(*s.draw.choice(((6.5, 9.0), (13.0, 17.0))))
     s.resume(name)
     s.later(10.0, 17.0)
     s.heal(links)
-    return True
 
 
-def altered_twice(s: Schedule) -> bool:
+def altered_twice(s: Schedule) -> None:
     """Brokers' settings change at run time, twice."""
     if not s.cluster.alters:
-        return False
+        return
     for _ in range(2):
         configs = {"message.max.bytes": s.draw.choice((300_000, 400_000))}
         s.behind(f"alter-broker at {s.at_s:g}", m.AlterBroker(configs=configs, at_s=s.at_s))
         s.later(1.0, 3.0)
-    return True
 
 
 SEQUENCES: dict[str, tuple[Sequence, int]] = {

@@ -69,6 +69,12 @@ class Schedule:
         return [name for name in self.cluster.ranked if self._is_well(name)]
 
     @property
+    def well_replicas(self) -> list[str]:
+        """Replicas of the first partition that probably run, the preferred leader first."""
+        well = self.well
+        return [name for name in self.cluster.replicas if name in well]
+
+    @property
     def back(self) -> list[str]:
         """Brokers that are dead for long enough to be started."""
         return [name for name, since_s in self.dead.items() if self.at_s >= since_s + RETURN_S and self._broker(name)]
@@ -161,6 +167,10 @@ class Schedule:
     def behind(self, name: str, step: m.AnyStep) -> None:
         """Add a background step."""
         self.add(m.Background(name=name, step=step, at_s=self.at_s))
+
+    def cut(self, links: m.Links, *purposes: str) -> None:
+        """Cut the links, or the connections of some purposes there."""
+        self.add(m.Cut(links=links, purposes=purposes, at_s=self.at_s, expects_traffic=False))
 
     def heal(self, links: m.Links | None) -> None:
         """Heal the links; None: all."""

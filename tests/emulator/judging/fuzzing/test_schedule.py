@@ -31,7 +31,7 @@ def test_each_kind_is_drawn_and_mended(name: str) -> None:
         s.dead["broker-2"] = 0.0  # somebody to start, or to lose a disk
         s.add(m.Cut(links=m.PairLinks(between=("broker-0", "broker-1"))))
         before = len(s.steps)
-        assert do(s) == (len(s.steps) > before)
+        do(s)
         found += len(s.steps) > before
         mend(s, SETTLE_S)
         assert not (s.dead or s.paused or s.ill or s.failing or s.slow or s.rules)
