@@ -5,15 +5,13 @@ verification.random_schedules`, four minutes on two cores). Seeds draw anew when
 others, and is written again.
 """
 
-from concurrent.futures import ProcessPoolExecutor
-from functools import cache, partial
-from multiprocessing import get_context
+from functools import cache
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from emulator.judging.schedule_judging import Judged, judge, reaches, schedules
+from emulator.judging.schedule_judging import Judged, judge_all, reaches, schedules
 
 pytestmark = pytest.mark.xdist_group("random-schedules")  # one process plays them (`now`)
 
@@ -35,8 +33,7 @@ def table() -> dict[str, Judged]:
 
 @cache
 def now() -> dict[str, Judged]:
-    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        return {one.schedule: one for one in pool.map(partial(judge, seeds=SEEDS), schedules())}
+    return {one.schedule: one for one in judge_all(schedules(), SEEDS)}
 
 
 def test_the_table_has_every_schedule() -> None:

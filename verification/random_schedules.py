@@ -7,16 +7,13 @@ recording is reached by no seed or an agreed entry is rare.
 """
 
 import argparse
-import multiprocessing
 import sys
-from concurrent.futures import ProcessPoolExecutor
-from functools import partial
 from pathlib import Path
 from time import perf_counter
 
 import msgspec
 
-from emulator.judging.schedule_judging import Judged, judge, schedules
+from emulator.judging.schedule_judging import Judged, judge_all, schedules
 from emulator.toplevel_errors import ended
 
 RESULTS = Path(__file__).parent / "results" / "random_schedules.json"
@@ -52,13 +49,12 @@ def main(arguments: list[str]) -> int:
         parser.error(f"--seeds {given.seeds}: 1 to {FURTHER}")
     began_s = perf_counter()
     judged: list[Judged] = []
-    judging = partial(judge, seeds=range(1, given.seeds + 1), further=range(given.seeds + 1, FURTHER + 1))
-    with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
-        for one in pool.map(judging, named or schedules()):
-            judged.append(one)
-            print(line(one), flush=True)
-            for example in one.rare or one.examples:
-                print(f"    {example}", flush=True)
+    further = range(given.seeds + 1, FURTHER + 1)
+    for one in judge_all(named or schedules(), range(1, given.seeds + 1), further):
+        judged.append(one)
+        print(line(one), flush=True)
+        for example in one.rare or one.examples:
+            print(f"    {example}", flush=True)
     recordings = [seeds for one in judged for seeds in one.reached.values()]
     found, rare = sum(map(bool, recordings)), sum(len(one.rare) for one in judged)
     print(

@@ -17,7 +17,7 @@ from emulator.judging.advice.availability import writes_of
 from emulator.judging.campaigns.campaign_runs import CampaignOptions, CampaignWorker
 from emulator.judging.campaigns.sweeps import find_sweep
 from emulator.judging.judged import JudgedRun
-from emulator.runs.cores import on_all_cores
+from emulator.runs.cores import in_order, on_all_cores
 from emulator.runs.simulated import collector_disabled
 from emulator.toplevel_errors import ended
 
@@ -90,7 +90,7 @@ def cells_of(name: str, processes: int | None = None) -> Iterator[Cell]:
     """In their order."""
     count = CellWorker(name).space.cells
     with closing(on_all_cores(CellWorker, name, range(count), processes)) as playing:
-        yield from (cell for _, cell in sorted(playing, key=lambda one: one[0]))
+        yield from (cell for _, cell in in_order(playing, lambda one: one[0]))
 
 
 def main() -> int:

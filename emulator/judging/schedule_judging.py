@@ -6,7 +6,8 @@ recordings of a schedule agree is rare, that is, shown by fewer than 1 in `RARE`
 A recorded schedule's script depends on its execution: "write to the node that believes to be the leader". So two
 recordings of a schedule may have different scripts, and each is compared with runs of its own script."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from statistics import mean
@@ -14,6 +15,7 @@ from statistics import mean
 import msgspec
 
 from emulator.packaged import GOLDEN
+from emulator.runs.cores import in_order, on_all_cores
 from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.simulated import play
 from emulator.scenario.observations.comparable import Comparable, comparable
@@ -114,6 +116,22 @@ def judge(schedule: str, seeds: Sequence[int], golden: Path = GOLDEN, further: S
         rare=tuple(example(where, found) for where, found in worst if (runs - len(found)) * RARE < runs),
         examples=tuple(example(where, found) for where, found in worst[:EXAMPLES_MAX]),
     )
+
+
+class _Worker:
+    """Judges schedules by their places. `options`: their names, seeds, and further seeds."""
+
+    def __init__(self, options: tuple[Sequence[str], Sequence[int], Sequence[int]]) -> None:
+        self._names, self._seeds, self._further = options
+
+    def play(self, place: int) -> tuple[int, Judged]:
+        return place, judge(self._names[place], self._seeds, further=self._further)
+
+
+def judge_all(names: Sequence[str], seeds: Sequence[int], further: Sequence[int] = ()) -> Generator[Judged, None, None]:
+    """Judge schedules on all cores, in their order. Raises the errors of `judge`."""
+    with closing(on_all_cores(_Worker, (names, seeds, further), range(len(names)))) as judged:
+        yield from (one for _, one in in_order(judged, lambda one: one[0]))
 
 
 def reaches(schedule: str, recording: str, seed: int, golden: Path = GOLDEN) -> bool:

@@ -9,7 +9,7 @@ import multiprocessing
 import os
 import pickle
 import signal
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, closing, contextmanager
@@ -145,6 +145,18 @@ def collect(
             add(result)
             if ended() is False:
                 return
+
+
+def in_order(
+    results: Iterable[Result], place: Callable[[Result], int], first: int = 0
+) -> Generator[Result, None, None]:
+    """Results by their places, from `first` on: each as soon as all before it are there."""
+    early: dict[int, Result] = {}
+    for result in results:
+        early[place(result)] = result
+        while first in early:
+            yield early.pop(first)
+            first += 1
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from emulator.judging.fuzzing.fuzz_runs import SETTLE_LIMIT_MS
 from emulator.judging.fuzzing.generator import drawn
 from emulator.judging.fuzzing.mutation import mutated
 from emulator.judging.fuzzing.shrinking import TRIALS_MAX, Breaks, shrunk
-from emulator.runs.cores import Processes, all_cores, on_all_cores
+from emulator.runs.cores import Processes, all_cores, in_order, on_all_cores
 from emulator.scenario.scenario_model import Scenario, Sleep
 
 GENERATION = 100
@@ -218,12 +218,8 @@ def hunted(
         while hunt.runs < runs:
             end = min(runs, hunt.runs - hunt.runs % GENERATION + GENERATION)
             tasks = {number: drawer.task(number) for number in range(hunt.runs, end)}
-            early: dict[int, Ended] = {}
-            for one in play(list(tasks.values())):
-                early[one.number] = one
-                while hunt.runs in early:
-                    ended = early.pop(hunt.runs)
-                    yield ended, hunt.add(ended, drawer.scenario(tasks[ended.number]))
+            for ended in in_order(play(list(tasks.values())), lambda one: one.number, hunt.runs):
+                yield ended, hunt.add(ended, drawer.scenario(tasks[ended.number]))
 
 
 def made_small(finds: Sequence[Find], processes: Processes = None) -> Generator[Find, None, None]:

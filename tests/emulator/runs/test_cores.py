@@ -1,12 +1,12 @@
 """Distribution of tasks to processes."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.runs.cores import CHUNK_MAX, collect, lots_of
+from emulator.runs.cores import CHUNK_MAX, collect, in_order, lots_of
 
 
 @given(st.integers(0, 3_000), st.integers(1, 64))
@@ -17,6 +17,21 @@ def test_every_task_is_in_one_lot_in_order_and_the_last_lots_are_small(tasks: in
     assert sizes == sorted(sizes, reverse=True)
     assert all(1 <= size <= CHUNK_MAX for size in sizes)
     assert sizes[-processes:] == [1] * len(sizes[-processes:])
+
+
+@given(st.permutations(range(5, 12)))
+def test_results_come_by_their_places_as_soon_as_all_before_are_there(places: list[int]) -> None:
+    seen: list[int] = []
+
+    def played() -> Iterator[int]:
+        for place in places:
+            seen.append(place)
+            yield place
+
+    for number, place in enumerate(in_order(played(), lambda one: one, 5), 5):
+        assert number == place and set(range(5, place + 1)) <= set(seen)
+        assert set(range(5, place + 1)) - set(seen[:-1]), "none is held back"
+    assert number == 11
 
 
 class Runs:
