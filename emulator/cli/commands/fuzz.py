@@ -4,11 +4,10 @@ Each schedule that breaks a promise is shrunk to a scenario file. The exit code 
 promise was broken, 70 if a run met a bug of faultline.
 """
 
-import os
 import shlex
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
 
@@ -21,7 +20,7 @@ from emulator.cli.commands.progress_bar import progress_of, resume_hint
 from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
 from emulator.cli.on_spark import NotOnSpark, players_of, require_spark
 from emulator.exit_codes import BROKEN, BUG, HELD
-from emulator.judging.campaigns.dataset import UnusableCampaign, lock
+from emulator.judging.campaigns.dataset import UnusableCampaign, alone
 from emulator.judging.campaigns.space import RUNS_MAX, UnusableSpace
 from emulator.judging.fuzzing.coverage import codes_in, kinds_in
 from emulator.judging.fuzzing.fuzz_search import Find, Hunt, HuntOptions, hunted, made_small
@@ -30,7 +29,6 @@ from emulator.judging.fuzzing.rule_coverage import Closely, chosen, looked_at
 from emulator.regular_files import read_regular, write_whole
 from emulator.runs.cores import Players, collect, played_by_python
 from emulator.runs.deployment_options import UnusableOption, check_seed
-from emulator.runs.directory import prepare
 from emulator.runs.resolve import resolve
 from emulator.runs.settings_files import read_settings_files
 from emulator.scenario.scenario_model import CreateTopic, Scenario, Workload
@@ -81,11 +79,9 @@ def fuzz_command(options: FuzzOptions) -> int:
     folder = options.out or Path(FINDS)
     check_places({}, folder)
     require_spark(options.master)
-    with _alone(options.out):
-        hunt = Hunt() if options.out is None else _resumed(options.out, spec)
-        with _saved(options.out, spec, hunt), players_of(options.master) as players:
-            _play(spec, hunt, runs, limit_s, options.out, players)
-            _shrink(hunt, players)
+    with _stored(options.out, spec) as hunt, players_of(options.master) as players:
+        _play(spec, hunt, runs, limit_s, options.out, players)
+        _shrink(hunt, players)
     closely = played_by_python(looked_at, chosen(hunt.kept, hunt.runs))
     code = BUG if hunt.bugs else BROKEN if hunt.finds else HELD
     for find in hunt.finds:
@@ -165,41 +161,25 @@ def _shrink(hunt: Hunt, players: Players | None) -> None:
 
 
 @contextmanager
-def _saved(out: Path | None, spec: HuntOptions, hunt: Hunt) -> Iterator[None]:
-    """Save the state however the block ends."""
+def _stored(out: Path | None, spec: HuntOptions) -> Iterator[Hunt]:
+    """The state in `out`, or a new one; it is saved however the block ends.
+
+    Raises UnusableCampaign, and the exceptions of `alone`.
+    """
     if out is None:
-        yield
+        yield Hunt()
         return
-    with resume_hint("fuzz", out):
-        try:
-            yield
-        finally:
-            _save(out, spec, hunt)
+    with alone(out, STATE):
+        hunt = _resumed(out, spec)
+        with resume_hint("fuzz", out):
+            try:
+                yield hunt
+            finally:
+                _save(out, spec, hunt)
 
 
 def _save(out: Path, spec: HuntOptions, hunt: Hunt) -> None:
     write_whole(out / STATE, msgspec.json.encode(State(spec, hunt), order="deterministic"))
-
-
-@contextmanager
-def _alone(out: Path | None) -> Iterator[None]:
-    """Lock `out` for the block; makes the directory.
-
-    fuzz.json is replaced repeatedly, so the directory is locked. Raises UnusableCampaign, and the exceptions of
-    `prepare`.
-    """
-    if out is None:
-        yield
-        return
-    if not (out / STATE).exists():
-        prepare(out)
-    descriptor = os.open(out, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        with suppress(OSError):  # a file system that locks no directories
-            lock(descriptor, out)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def _resumed(out: Path, spec: HuntOptions) -> Hunt:

@@ -5,13 +5,13 @@
 
 A part is written under another name, synced, and renamed, at the latest after `PART_ROWS` rows or `PART_S` seconds. A
 killed campaign loses the rows of its last part alone. The same command resumes it with the runs that no part has. Two
-commands cannot write to one campaign: the writer holds a lock on campaign.json.
+commands cannot write to one campaign: the writer holds a lock on the directory (`alone`), as a search of `fuzz` does.
 """
 
 import fcntl
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
 from time import monotonic
@@ -30,6 +30,7 @@ from emulator.regular_files import (
     read_regular,
     reason,
     refuse_foreign_link,
+    write_whole,
 )
 from emulator.runs.directory import NotEmpty, prepare
 from protocol.undecodable import UNDECODABLE
@@ -125,11 +126,9 @@ def writing(directory: Path, wanted: About) -> Iterator[Campaign]:
 
     Raises NotEmpty, ForeignDirectory, UnusableCampaign, OSError."""
     path = directory / ABOUT_FILE
-    if not is_campaign(directory):
-        _made(directory)
-    with _locked(path):
-        if not path.stat().st_size:  # no command has written its options yet
-            _say(path, wanted)
+    with alone(directory, ABOUT_FILE):
+        if not path.exists() or not path.stat().st_size:  # no command has written its options yet
+            write_whole(path, msgspec.json.format(msgspec.json.encode(wanted), indent=2) + b"\n")
         _refuse_another(directory, wanted)
         for left in (directory / RUNS_FOLDER).rglob(".part-*"):
             left.unlink()
@@ -140,31 +139,27 @@ def writing(directory: Path, wanted: About) -> Iterator[Campaign]:
             campaign.write_part()
 
 
-def _made(directory: Path) -> None:
-    """Create the directory with an empty campaign.json.
+@contextmanager
+def alone(directory: Path, file: str) -> Iterator[None]:
+    """Lock a new directory, or one that has `file` and is resumed, for the block.
 
-    The first command that locks the file writes its options. A concurrent command may have created the file, so an
-    existing one is locked and never replaced.
-    """
-    try:
-        prepare(directory)
-    except NotEmpty:
-        if not is_campaign(directory):
-            raise
-    path = directory / ABOUT_FILE
-    with named(path):
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644))
-
-
-def _say(path: Path, wanted: About) -> None:
-    """Write all options or nothing; after a failure the same command can begin anew."""
-    with named(path), path.open("r+b") as file:
+    Raises UnusableCampaign (another command writes to it), NotEmpty, ForeignDirectory, OSError."""
+    if not (directory / file).exists():
         try:
-            file.write(msgspec.json.format(msgspec.json.encode(wanted), indent=2) + b"\n")
-            file.flush()
-        except BaseException:
-            os.ftruncate(file.fileno(), 0)
-            raise
+            prepare(directory)
+        except NotEmpty:
+            if not (directory / file).exists():  # otherwise another command has just begun
+                raise
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with suppress(OSError):  # a file system that locks no directories
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise UnusableCampaign(f"{directory}: another command is writing to it") from error
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def rows_of(directory: Path) -> Iterator[Row]:
@@ -209,24 +204,6 @@ def _refuse_another(directory: Path, wanted: About) -> None:
             if field in UNSAID and not getattr(found, field):
                 continue
             raise UnusableCampaign(f"{directory}: holds a campaign that {what}; give --out another directory")
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    with open_regular(path) as file:
-        lock(file.fileno(), path.parent)
-        yield
-
-
-def lock(descriptor: int, directory: Path) -> None:
-    """Lock an open file until it is closed.
-
-    Raises UnusableCampaign: another command writes to `directory`.
-    """
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise UnusableCampaign(f"{directory}: another command is writing to it") from error
 
 
 def _write_part(path: Path, rows: Sequence[Row]) -> None:
