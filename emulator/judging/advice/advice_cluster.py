@@ -4,10 +4,10 @@ Each AZ has one replica of the topic, as far as there are enough AZs: `members`.
 starts first, so that it is the controller where brokers are controllers. Other brokers hold no replica of the topic.
 """
 
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -18,6 +18,9 @@ from protocol.versions import DEFAULT_VERSION
 
 REPLICAS: Final = 3
 BROKERS_MAX: Final = 30
+
+Key = TypeVar("Key")
+Entry = TypeVar("Entry")
 
 
 class Cluster(msgspec.Struct, frozen=True):
@@ -96,23 +99,27 @@ def of_file(word: str) -> Cluster:
     if not given.topology.with_role("client"):
         raise UnusableSpace(f"{path}: no AZ has a client to write and read; add a client")
     nodes = {node.name: node.number for node in given.topology.with_role("broker")}
-    common = _common(list(given.settings.values()))
-    own = {
-        nodes[name]: {key: value for key, value in values.items() if key not in common}
-        for name, values in given.settings.items()
-        if name in nodes
-    }
+    common, own = common_settings(given.settings)
     return Cluster(
         topology=given.topology,
         version=given.kafka_version,
         settings={**common, **given.session},
-        by_broker={broker: values for broker, values in own.items() if values},
+        by_broker={nodes[name]: values for name, values in own.items() if name in nodes},
     )
 
 
-def _common(settings: list[Mapping[str, Any]]) -> dict[str, Any]:
-    """Settings that all nodes have alike."""
-    if not settings:
-        return {}
-    first, *others = settings
-    return {key: value for key, value in first.items() if all(one.get(key) == value for one in others)}
+def common_settings(
+    of_each: Mapping[Key, Mapping[str, Entry]], value_of: Callable[[Entry], Any] = lambda entry: entry
+) -> tuple[dict[str, Entry], dict[Key, dict[str, Entry]]]:
+    """(settings that all nodes have alike, {node: its others}, without nodes that have none).
+
+    `value_of`: the value of a setting's entry; the first node's entry stands for all.
+    """
+    first, *others = of_each.values() if of_each else ({},)
+    common = {
+        name: entry
+        for name, entry in first.items()
+        if all(name in own and value_of(own[name]) == value_of(entry) for own in others)
+    }
+    left = {node: {name: one for name, one in own.items() if name not in common} for node, own in of_each.items()}
+    return common, {node: own for node, own in left.items() if own}

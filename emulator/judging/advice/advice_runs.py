@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from emulator.exit_codes import BUG
-from emulator.judging.advice.advice_cluster import THREE_AZS, Cluster
+from emulator.judging.advice.advice_cluster import THREE_AZS, Cluster, common_settings
 from emulator.judging.advice.advice_workload import scenario_text
 from emulator.judging.advice.outcomes import Outcome, outcome_of
 from emulator.judging.advice.settings_sense_check import FACTOR, check_sense
@@ -112,7 +112,9 @@ def base_of(choice: Choice, version: str | None, cluster: Cluster = THREE_AZS) -
     resolved = resolve(scenario, version, overrides, files)
     given = given_for(scenario, resolved.spec.kafka_version, overrides, (), files)
     check_sense(given.everything, len(cluster.brokers), common)
-    settings, by_broker = _common_settings(resolved, cluster)
+    own = resolved.scenario.settings_by_broker
+    common_to_all, by_broker = common_settings({broker: own.get(broker, {}) for broker in cluster.brokers})
+    settings = resolved.scenario.settings | common_to_all
     replicas = int(settings.get(FACTOR, common))
     cluster = msgspec.structs.replace(cluster, holding=max(common, replicas))
     safe = "producer.transactional.id" in settings or settings.get("producer.enable.idempotence") is True
@@ -122,22 +124,10 @@ def base_of(choice: Choice, version: str | None, cluster: Cluster = THREE_AZS) -
     if "producer.transactional.id" in settings and "producer.acks" not in settings:
         left_open = {"producer.acks": "all"}  # transactions imply idempotence, which the machine does not model
     warnings = (*resolved.account.warnings, *_differing(by_broker, replicas))
-    own = (node["zookeeper.session.timeout.ms"] for node in resolved.spec.settings.values())
-    faults = single_faults(max(map(float, own)), timeout_ms, cluster)
+    sessions_ms = (float(node["zookeeper.session.timeout.ms"]) for node in resolved.spec.settings.values())
+    faults = single_faults(max(sessions_ms), timeout_ms, cluster)
     version, sources = resolved.spec.kafka_version, _sources(given.everything, settings, cluster)
     return Base(cluster, version, replicas, settings, left_open, faults, warnings, sources, by_broker)
-
-
-def _common_settings(resolved: Resolved, cluster: Cluster) -> tuple[dict[str, Any], dict[int, dict[str, Any]]]:
-    """(common settings, {broker: others}); equal entries of all brokers' files are common."""
-    settings = dict(resolved.scenario.settings)
-    own = {broker: dict(resolved.scenario.settings_by_broker.get(broker, {})) for broker in cluster.brokers}
-    first, *others = own.values()
-    alike = {name: value for name, value in first.items() if all(one.get(name) == value for one in others)}
-    left = {
-        broker: {name: value for name, value in values.items() if name not in alike} for broker, values in own.items()
-    }
-    return settings | alike, {broker: values for broker, values in left.items() if values}
 
 
 def _differing(by_broker: Mapping[int, Mapping[str, Any]], replicas: int) -> Iterator[str]:

@@ -7,11 +7,12 @@ counts as its brokers' setting of the same meaning, so that a change of either i
 """
 
 from collections.abc import Iterator, Mapping
+from operator import attrgetter
 from typing import Any, Final
 
 import msgspec
 
-from emulator.judging.advice.advice_cluster import REPLICAS, Cluster
+from emulator.judging.advice.advice_cluster import REPLICAS, Cluster, common_settings
 from emulator.judging.campaigns.space import UnusableSpace
 from emulator.settings.setting import BROKER, CONSUMER, ENSEMBLE, PREFIXES, PRODUCER, TOPIC, Value
 from emulator.settings.setting_registry import BY_SCOPE, UnusableSetting, nearest_setting, usable_value
@@ -74,7 +75,7 @@ def of_running(running: Running, topic: str | None = None) -> Cluster:
     name, chosen = _topic(running, topic)
     place = f"cluster {running.name}"
     by_broker = {node.number: _of_broker(running, version, node.number) for node in topology.with_role("broker")}
-    values_found, own = _alike(by_broker)
+    values_found, own = common_settings(by_broker, attrgetter("value"))
     if chosen is None:
         topic_says = _known(TOPIC, running.to_come.topics, version, f"{place}, for topics to come")
     else:
@@ -146,17 +147,6 @@ def _of_broker(running: Running, version: str, broker: int) -> dict[str, _Source
     for whose in (EVERY, str(broker)):
         found |= _known(BROKER, running.altered.get(whose, {}), version, f"{place}, altered since")
     return found
-
-
-def _alike(by_broker: Mapping[int, dict[str, _Sourced]]) -> tuple[dict[str, _Sourced], dict[int, dict[str, _Sourced]]]:
-    """(settings that all brokers have alike, {broker: its other settings})"""
-    first, *others = by_broker.values()
-    alike = {
-        key: one for key, one in first.items() if all(key in own and own[key].value == one.value for own in others)
-    }
-    return alike, {
-        broker: {key: one for key, one in own.items() if key not in alike} for broker, own in by_broker.items()
-    }
 
 
 def _known(scope: str, values: Mapping[str, Any], version: str, where: str) -> dict[str, _Sourced]:

@@ -4,7 +4,9 @@ Kafka starts with such settings, and refuses topics or writes later; advice repo
 """
 
 from collections.abc import Iterator, Mapping
+from operator import attrgetter
 
+from emulator.judging.advice.advice_cluster import common_settings
 from emulator.settings.accounting import Everything
 from emulator.settings.applied import Given
 from emulator.settings.setting import PRODUCER, TOPIC
@@ -24,7 +26,8 @@ def check_sense(everything: Everything, brokers: int, replicas: int) -> None:
 
 
 def _problems(everything: Everything, brokers: int, replicas: int) -> Iterator[str]:
-    of_brokers, producer = _common_settings(everything), everything.of(PRODUCER)
+    of_each = {broker: everything.of_broker(broker) for broker in everything.brokers}
+    (of_brokers, _), producer = common_settings(of_each, attrgetter("value")), everything.of(PRODUCER)
     factor = of_brokers.get(FACTOR)
     many = int(str(factor.value)) if factor is not None else replicas
     if factor is not None and many > brokers:
@@ -35,14 +38,6 @@ def _problems(everything: Everything, brokers: int, replicas: int) -> Iterator[s
         limit = f"{FACTOR}={many}" if factor is not None else f"the replicas, {many}"
         why = "with acks=all nothing would ever be written"
         yield f"{_at(least, factor)}{LEAST}={least.value} must not be more than {limit}: {why}"
-
-
-def _common_settings(everything: Everything) -> dict[str, Given]:
-    """Settings that all brokers have alike, common or in a file of each."""
-    first, *others = map(everything.of_broker, everything.brokers)
-    return {
-        name: one for name, one in first.items() if all(name in own and own[name].value == one.value for own in others)
-    }
 
 
 def _waits_for_all(producer: Mapping[str, Given]) -> bool:
