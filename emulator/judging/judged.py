@@ -1,10 +1,11 @@
 """A simulated run, played and judged by the oracle."""
 
+from collections.abc import Callable
 from time import perf_counter
 
 import msgspec
 
-from emulator.exit_codes import BUG, UNKNOWN
+from emulator.exit_codes import BUG, UNKNOWN, UNUSABLE
 from emulator.judging.oracle.gathering import truth_of
 from emulator.judging.oracle.judge import judge_truth, unknown_outcomes
 from emulator.judging.oracle.probe import Probe
@@ -48,8 +49,15 @@ class NotJudged(msgspec.Struct, frozen=True):
     step: int = 0
 
 
-def judge_seed(resolved: Resolved, seed: int) -> JudgedRun | NotJudged:
-    """Play one of many seeds and judge it. A failure is a result, so that the other seeds go on."""
+def judge_seed(resolve: Callable[[], Resolved], seed: int) -> JudgedRun | NotJudged:
+    """Play one of many seeds and judge it. A failure is a result, so that the other seeds go on.
+
+    `resolve`: returns what is played; it raises ValueError for contradictory settings.
+    """
+    try:
+        resolved = resolve()
+    except ValueError as error:
+        return NotJudged(UNUSABLE, " ".join(str(error).split()))
     try:
         return play_and_judge(resolved, seed, run=str(seed))
     except StepFailed as error:

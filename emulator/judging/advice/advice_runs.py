@@ -4,7 +4,8 @@ A worker turns numbers of runs into outcomes. The number of a run is (choice of 
 slowest.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -23,7 +24,6 @@ from emulator.runs.settings_files import read_settings_files
 from emulator.runs.simulated import collector_disabled
 from emulator.scenario.load import load_scenario
 from emulator.settings.accounting import Everything
-from emulator.settings.properties_files import SettingsFile
 from emulator.settings.setting_registry import parse_assignment
 from emulator.topology import broker_name
 
@@ -158,43 +158,30 @@ def _sources(everything: Everything, settings: Mapping[str, Any], cluster: Clust
     )
 
 
-def _resolved(text: str, version: str | None, overrides: Sequence[str], files: Sequence[SettingsFile]) -> Resolved:
-    return resolve(load_scenario(text, "advice.yaml"), version, dict(map(parse_assignment, overrides)), files)
-
-
 class AdviceWorker:
     """Plays runs by their index in `AdviceOptions.runs`. One per process."""
 
     def __init__(self, options: AdviceOptions) -> None:
         self._options = options
         self._files = {choice.files: read_settings_files(choice.files) for choice in options.choices}
-        self._known: dict[tuple[int, int], Resolved] = {}
+        self._resolved = lru_cache(RESOLVED_MAX)(self._resolve)
 
     def play(self, seed: int) -> tuple[int, Outcome]:
         """(the choice, the outcome) of a run. `seed`: the run's index."""
         choice, place, chance = self._options.runs[seed]
-        fault = self._options.faults[place]
-        try:
-            resolved = self._resolved(choice, place)
-        except ValueError as error:  # contradictory settings
-            return choice, Outcome(fault=fault.name, seed=chance, inconclusive=" ".join(str(error).split()))
+        fault = self._options.faults[place].name
         with collector_disabled():
-            run = judge_seed(resolved, chance)
+            run = judge_seed(lambda: self._resolved(choice, place), chance)
             if isinstance(run, NotJudged):
                 bug = run.why if run.code == BUG else ""
-                return choice, Outcome(fault=fault.name, seed=chance, inconclusive=run.why, bug=bug)
-            return choice, outcome_of(fault.name, chance, run, resolved)
+                return choice, Outcome(fault=fault, seed=chance, inconclusive=run.why, bug=bug)
+            return choice, outcome_of(fault, chance, run, self._resolved(choice, place))
 
-    def _resolved(self, choice: int, place: int) -> Resolved:
-        if (choice, place) not in self._known:
-            if len(self._known) >= RESOLVED_MAX:
-                self._known.clear()
-            options, settings = self._options, self._options.choices[choice]
-            text = text_of(options, choice, place)
-            self._known[choice, place] = _resolved(
-                text, settings.kafka_version, settings.overrides, self._files[settings.files]
-            )
-        return self._known[choice, place]
+    def _resolve(self, choice: int, place: int) -> Resolved:
+        settings = self._options.choices[choice]
+        scenario = load_scenario(text_of(self._options, choice, place), "advice.yaml")
+        overrides = dict(map(parse_assignment, settings.overrides))
+        return resolve(scenario, settings.kafka_version, overrides, self._files[settings.files])
 
 
 def text_of(options: AdviceOptions, choice: int, place: int) -> str:

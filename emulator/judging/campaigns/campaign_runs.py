@@ -5,13 +5,13 @@ A worker resolves a cell once for all its seeds, and reads the scenario's file o
 
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import msgspec
 
-from emulator.exit_codes import UNUSABLE
 from emulator.judging.campaigns.dataset import About
 from emulator.judging.campaigns.row import Row
 from emulator.judging.campaigns.rows import not_played, row_of
@@ -62,7 +62,7 @@ class Cells:
     def __init__(self, options: CampaignOptions) -> None:
         self._options = options
         self._files = read_settings_files(options.space.settings_files)
-        self._scenarios: dict[tuple[str, ...], Scenario] = {}
+        self._scenario = lru_cache(SCENARIOS_KEPT)(self._found)
 
     def named(self, draw: Draw) -> tuple[str, str]:
         """(id of the scenario, version), also of a cell that cannot be played.
@@ -80,14 +80,8 @@ class Cells:
         scenario, given = self._scenario(draw.parameters), self._options.space.scenario
         return resolve_found(given, scenario, draw.kafka_version, settings_of(draw), self._files)
 
-    def _scenario(self, parameters: tuple[str, ...]) -> Scenario:
-        scenario = self._scenarios.get(parameters)
-        if scenario is None:
-            scenario = find_scenario(self._options.space.scenario, parameters)
-            if len(self._scenarios) >= SCENARIOS_KEPT:
-                self._scenarios.clear()
-            self._scenarios[parameters] = scenario
-        return scenario
+    def _found(self, parameters: tuple[str, ...]) -> Scenario:
+        return find_scenario(self._options.space.scenario, parameters)
 
 
 def check_cells(options: CampaignOptions) -> Resolved:
@@ -111,9 +105,7 @@ class CampaignWorker:
         self._options = options
         self._space = options.space
         self._cells = Cells(options)
-        self._cell = -1
-        self._resolved: Resolved | None = None
-        self._recorded: Recorded | None = None
+        self._entered = lru_cache(1)(self._enter)
 
     def play(self, number: int) -> Row:
         """The row of a run."""
@@ -125,6 +117,7 @@ class CampaignWorker:
         """The row of a run, and the run itself if it was played to its end."""
         began_s = perf_counter()
         draw = self._space.draw(number)
+        scenario, version = self._cells.named(draw)
         about: dict[str, Any] = {
             "number": draw.number,
             "cell": draw.cell,
@@ -132,15 +125,10 @@ class CampaignWorker:
             "settings": _named(draw.overrides),
             "parameters": _named(draw.parameters),
             "replay": self._space.replay(draw),
+            "scenario": scenario,
+            "kafka_version": version,
         }
-        try:
-            resolved = self._enter(draw)
-        except ValueError as error:  # contradictory settings
-            scenario, version = self._cells.named(draw)
-            failed = NotJudged(UNUSABLE, " ".join(str(error).split()))
-            return not_played(failed, scenario=scenario, kafka_version=version, **about), None
-        about |= {"scenario": resolved.scenario.id, "kafka_version": resolved.spec.kafka_version}
-        run = judge_seed(resolved, draw.seed)
+        run = judge_seed(lambda: self._entered(draw.cell)[0], draw.seed)
         if isinstance(run, NotJudged):
             place = place_of_step(self._space.scenario, run.step) if run.step else ""
             return not_played(run, place, **about), None
@@ -149,28 +137,27 @@ class CampaignWorker:
             folder.mkdir(parents=True, exist_ok=True)
             write_observations(folder, run.observations)
             write_verdict(folder, run.verdict)
-        about |= self._compared(comparable(run.observations))
+        about |= _compared(comparable(run.observations), self._entered(draw.cell)[1])
         return row_of(run, wall_s=perf_counter() - began_s, **about), run
 
-    def _enter(self, draw: Draw) -> Resolved:
-        """Enter the draw's cell. Raises the errors of `Cells.resolved`."""
-        if draw.cell != self._cell or self._resolved is None:
-            self._resolved = self._cells.resolved(draw)
-            recordings = recordings_for(self._options, draw, self._resolved)
-            self._recorded = Recorded(recordings, self._resolved.scenario.races) if recordings else None
-            self._cell = draw.cell
-        return self._resolved
+    def _enter(self, cell: int) -> tuple[Resolved, Recorded | None]:
+        """(the cell, recordings to compare). Raises the errors of `Cells.resolved`."""
+        draw = self._space.draw(cell * self._space.seeds)
+        resolved = self._cells.resolved(draw)
+        recordings = recordings_for(self._options, draw, resolved)
+        return resolved, Recorded(recordings, resolved.scenario.races) if recordings else None
 
-    def _compared(self, outcome: Comparable) -> dict[str, Any]:
-        """The outcome and its comparison with recordings, as fields of a row."""
-        found: dict[str, Any] = {"outcome": outcome_of(outcome)}
-        if self._recorded is None:
-            return found
-        match = self._recorded.nearest(outcome)
-        if match.equal:
-            return found | {"recording": match.recording, "races": tuple(race.name for race in match.races)}
-        described = [f"{match.recording}: {difference}" for difference in match.differences[:DIFFERENCES_MAX]]
-        return found | {"differences": tuple(described)}
+
+def _compared(outcome: Comparable, recorded: Recorded | None) -> dict[str, Any]:
+    """The outcome and its comparison with recordings, as fields of a row."""
+    found: dict[str, Any] = {"outcome": outcome_of(outcome)}
+    if recorded is None:
+        return found
+    match = recorded.nearest(outcome)
+    if match.equal:
+        return found | {"recording": match.recording, "races": tuple(race.name for race in match.races)}
+    described = [f"{match.recording}: {difference}" for difference in match.differences[:DIFFERENCES_MAX]]
+    return found | {"differences": tuple(described)}
 
 
 def recordings_for(options: CampaignOptions, draw: Draw, resolved: Resolved) -> dict[str, Observations]:
