@@ -65,8 +65,3 @@ def test_no_two_files_import_each_other() -> None:
         TopologicalSorter(imports()).prepare()
     except CycleError as circle:
         pytest.fail(f"a circle of imports: {' <- '.join(circle.args[1])}")
-
-
-def test_a_circle_is_found() -> None:
-    with pytest.raises(CycleError):
-        TopologicalSorter(imports() | {"protocol.ids": {"emulator.cli.app"}}).prepare()

@@ -1,14 +1,12 @@
 """A hostile peer at the Kafka listener loses its own connection and affects no other client."""
 
 import contextlib
-import random
 import socket
 import struct
 from collections.abc import Iterator
 
 import psutil
 import pytest
-import trio
 from confluent_kafka import Producer
 from kafka.protocol.consumer import FetchRequest
 from kafka.protocol.metadata import ApiVersionsRequest, MetadataRequest
@@ -16,10 +14,7 @@ from kafka.protocol.producer import ProduceRequest
 
 import faultline
 from emulator.cluster.cluster_registry import registered
-from tests.attack.strangers import PROMPT_S
 from tests.patience import PATIENCE_S
-from verification.attack.kafka_sockets import KafkaAttackers
-from verification.attack.silent_sockets import silent
 
 pytestmark = [pytest.mark.network, pytest.mark.parametrize("cluster", ["2.6"], indirect=True)]
 
@@ -97,22 +92,6 @@ def test_what_is_no_request_ends_its_connection(cluster: faultline.Cluster, topi
     works(cluster, topic)
 
 
-def test_generated_frames_end_their_connections_and_others_notice_nothing(
-    cluster: faultline.Cluster, topic: str
-) -> None:
-    attackers = KafkaAttackers([address(cluster, broker) for broker in range(3)], seed=4, kafka_version="2.6")
-    trio.run(lambda: attackers.attack(1_500, gone=False))
-    assert attackers.problems == [] and min(attackers.said.values()) > 50
-    works(cluster, topic)
-
-
-def test_an_unknown_version_of_api_versions_gets_the_known_ones(cluster: faultline.Cluster) -> None:
-    with knocking(cluster) as sock:
-        sock.sendall(request(ApiVersionsRequest, 4))
-        _, correlation_id, error, *reported = struct.unpack(">iihihhh", sock.recv(20, socket.MSG_WAITALL))
-        assert (correlation_id, error, reported) == (1, 35, [1, 18, 0, 3])
-
-
 def test_those_who_stall_in_the_middle_of_a_frame_hold_a_bounded_amount(cluster: faultline.Cluster, topic: str) -> None:
     before = broker_memory(cluster)
     with contextlib.ExitStack() as stack:
@@ -125,19 +104,6 @@ def test_those_who_stall_in_the_middle_of_a_frame_hold_a_bounded_amount(cluster:
         works(cluster, topic)
         assert broker_memory(cluster) - before < 320 * MIB, "of 192 MiB that were sent 128 may be held"
     works(cluster, topic)
-
-
-@pytest.mark.parametrize("first_bytes", [b"", request(ApiVersionsRequest, 0)[:-1]], ids=["silent", "half a frame"])
-def test_a_thousand_idle_strangers_lock_no_client_out(
-    cluster: faultline.Cluster, topic: str, first_bytes: bytes
-) -> None:
-    with silent(address(cluster), 1_000, first_bytes):
-        for _ in range(3):
-            with knocking(cluster) as sock:
-                sock.settimeout(PROMPT_S)
-                sock.sendall(request(ApiVersionsRequest, 0))
-                assert sock.recv(65536)
-        works(cluster, topic)
 
 
 def test_a_client_that_never_reads_costs_an_answer(cluster: faultline.Cluster, topic: str) -> None:
@@ -172,21 +138,3 @@ def test_ten_thousand_connections_opened_and_dropped(cluster: faultline.Cluster,
         assert sock.recv(1)
     assert process.num_fds() <= descriptors + 20
     assert broker_memory(cluster) - before < 8 * MIB
-
-
-def test_damaged_requests(cluster: faultline.Cluster, topic: str) -> None:
-    draw = random.Random(7)
-    whole = [
-        request(MetadataRequest, 9, topics=[MetadataRequest.MetadataRequestTopic(name=topic)]),
-        request(FetchRequest, 11, topics=[FetchRequest.FetchTopic(topic=topic, partitions=[])]),
-        request(ApiVersionsRequest, 3),
-    ]
-    for _ in range(300):
-        damaged = bytearray(draw.choice(whole))
-        for _ in range(draw.randint(1, 5)):
-            damaged[draw.randrange(4, len(damaged))] = draw.randrange(256)
-        with knocking(cluster) as sock:
-            sock.sendall(damaged)
-            sock.shutdown(socket.SHUT_WR)
-            assert closed(sock)
-    works(cluster, topic)

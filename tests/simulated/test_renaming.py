@@ -8,7 +8,6 @@ What an id may decide is what it decides in Kafka. Session servers with equal hi
 
 import re
 from collections.abc import Collection, Sequence
-from itertools import pairwise
 
 import msgspec
 import pytest
@@ -21,7 +20,6 @@ from emulator.scenario.expect import judge
 from emulator.scenario.observations.comparable import Comparable, comparable
 from emulator.scenario.observations.recording_parsing import parse, plain
 from emulator.scenario.scenario_model import Scenario
-from emulator.topology import OBSERVER, broker_name
 from protocol.ids import BrokerId
 from protocol.versions import LADDER
 from protocol.znodes import Leadership
@@ -222,20 +220,3 @@ def test_a_rule_that_looked_at_ids_would_be_found_out(monkeypatch: pytest.Monkey
 def test_every_version_is_of_one_era() -> None:
     assert [version for era in ERAS for version in era] == list(LADDER)
     assert {name for name, _ in ERA_PLAYS} == {*CATALOGUE}
-
-
-def test_the_new_names_are_in_another_order() -> None:
-    """By number and by text, and no old name is left."""
-    scenario = CATALOGUE["az-isolated-leader"]
-    renaming = odd(scenario)
-    brokers = [renaming.brokers[node.number] for node in scenario.topology.with_role("broker")]
-    texts = list(map(broker_name, brokers))
-    assert sorted(brokers) != brokers and sorted(texts) != texts
-    assert sorted(texts) != list(map(broker_name, sorted(brokers))), "text and number disagree"
-    azs = [renaming.name(az) for az in scenario.topology.azs]
-    assert all(one > other for one, other in pairwise(azs))
-    names = [node.name for node in renaming.scenario(scenario).topology.nodes]
-    assert [renaming.back(name) for name in names] == [node.name for node in scenario.topology.nodes]
-    assert {*names} & {node.name for node in scenario.topology.nodes} == {OBSERVER}
-    steps = msgspec.json.encode(renaming.scenario(scenario).steps).decode()
-    assert renaming.back(steps) == msgspec.json.encode(scenario.steps).decode() != steps

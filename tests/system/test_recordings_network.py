@@ -18,7 +18,6 @@ from tests.first_tries import AT_ONCE, first_tries
 from tests.punctual import SLOWER, skip_late_test
 from tests.system.conftest import GOLDEN, Ended, Faultline, run_command
 from tests.system.runs import SCENARIOS, VERSIONS, was_late
-from verification import network_runs
 
 pytestmark = [pytest.mark.network]
 
@@ -102,27 +101,3 @@ def test_the_dual_leader_from_command_to_verdict(faultline: Faultline, tmp_path:
     assert 'src="http' not in page and "url(http" not in page, "it opens without a network"
     compared = faultline("compare", run, GOLDEN / "az-isolated-leader@2.6")
     assert compared.code == 0, str(compared)
-
-
-@pytest.mark.slow
-def test_the_rate_over_many_runs_is_a_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`python -m verification.network_runs --runs 100` needs an idle machine; here once each."""
-    results = tmp_path / "rate.json"
-    folders = ["az-isolated-follower@2.6", "az-isolated-follower@2.8"]
-    code = network_runs.main([*folders, "--runs", "1", "--results", str(results)])
-    *rows, rate = capsys.readouterr().out.splitlines()
-    written = msgspec.json.decode(results.read_bytes())
-    assert [msgspec.json.decode(row) for row in rows] == written["runs"]
-    assert [row["recording"] for row in written["runs"]] == folders
-    different = sum(row["punctual_and_different"] for row in written["runs"])
-    assert rate.startswith(f"{written['equal']} of 2 runs equal a recording (")
-    assert different == 0, rate
-    assert code == (3 if written["late"] == 2 else 0)
-
-
-def test_only_what_was_recorded_can_be_played_many_times(capsys: pytest.CaptureFixture[str]) -> None:
-    assert len(network_runs.chosen([])) == 45
-    assert network_runs.chosen(["kip101-case1"]) == ["kip101-case1@0.10.2", "kip101-case1@2.8"]
-    with pytest.raises(SystemExit, match="2"):
-        network_runs.main(["kip101-case3"])
-    assert "no recording 'kip101-case3'; nearest: kip101-case" in capsys.readouterr().err
