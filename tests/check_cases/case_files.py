@@ -16,7 +16,7 @@ from protocol import events as e
 from tests.audit.trace import Trace, dual_leader, healthy
 
 FOLDER = Path(__file__).parent
-JUDGES = {"=": ("spark", "oracle"), "spark=": ("spark",), "oracle=": ("oracle",)}
+JUDGES = {"=": ("spark", "oracle"), "spark=": ("spark",), "oracle=": ("oracle",), "follow=": ("follow",)}
 BEGINNINGS = {"run": Trace, "healthy": healthy, "dual-leader": dual_leader}
 VERDICTS = ("held", "violated", "unknown", "skipped")
 
@@ -54,7 +54,7 @@ def read_cases(text: str) -> Iterator[Case]:
     histories: dict[str, tuple[str, ...]] = {}
     for block in re.split(r"\n(?=\S)", f"\n{text}"):
         name, *lines = [line for line in block.strip().splitlines() if line.strip() and line.strip()[0] != "#"] or [""]
-        expected: dict[str, list[Expectation]] = {"spark": [], "oracle": []}
+        expected: dict[str, list[Expectation]] = {judge: [] for judges in JUDGES.values() for judge in judges}
         history = ""
         for mark, _, rest in (line.strip().partition(" ") for line in lines):
             if mark in JUDGES:

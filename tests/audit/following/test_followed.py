@@ -224,16 +224,6 @@ def test_a_record_is_lost_when_the_new_leader_does_not_have_it() -> None:
     assert lines[1].events == ("client-0.1/9", "broker-1.1/5")
 
 
-def test_a_record_is_lost_when_the_leaders_log_is_found_shorter() -> None:
-    trace = Trace().cluster().leader(0, epoch=0).produce("a", at=0, followers=()).produce("b", at=1, followers=())
-    trace.kill("broker-0", "power-loss").start("broker-0").loaded(0, 1).leader(0, epoch=1)
-    _, lines = folded(trace)
-    assert [(one.finding, one.details.get("offset")) for one in lines] == [("lost-acknowledged", 1)]
-    back = trace.append(0, "b", at=1, epoch=1, as_leader=True)
-    _, lines = folded(back)
-    assert lines == []
-
-
 def test_an_unreported_log_makes_losses_unknown() -> None:
     trace = Trace().cluster().leader(0, epoch=0).produce("a", at=0, followers=())
     trace.append(0, "c", at=2, epoch=0, as_leader=True).ended("b", at=1)
@@ -241,27 +231,6 @@ def test_an_unreported_log_makes_losses_unknown() -> None:
     assert (line.finding, line.state, line.violation) == ("not-judged", "begun", False)
     assert "broker-0, its leader, do not have all of its log" in line.text
     assert not +followed.findings.violations
-
-
-def test_what_went_with_its_topic_is_not_lost() -> None:
-    trace = Trace().cluster().leader(0, epoch=0, followers=(1, 2)).produce("a", at=0)
-    for broker in (0, 1, 2):
-        trace.role(broker, "offline", epoch=1).deleted(broker, 1)
-    _, lines = folded(trace)
-    assert lines == []
-    trace.removed()
-    for broker in (0, 1, 2):
-        trace.created(broker)
-    trace.leader(0, epoch=0, followers=(1, 2)).produce("b", at=0)
-    _, lines = folded(trace)
-    assert lines == []
-
-
-def test_acks_0_promises_no_offset() -> None:
-    trace = Trace().cluster().leader(0, epoch=0)
-    trace.ended("a", at=-1, acks=0).append(0, "a", at=0, epoch=0, as_leader=True).ended("b", at=-1, acks=0)
-    _, [line] = folded(trace)
-    assert "'b' of client-0.1:2 was acknowledged (acks=0) at no offset" in line.text
 
 
 def test_a_client_whose_produces_fail_is_unavailable_until_one_is_acknowledged() -> None:
