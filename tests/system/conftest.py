@@ -12,6 +12,7 @@ import msgspec
 import psutil
 import pytest
 
+from emulator.cli.app import main
 from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
@@ -55,3 +56,19 @@ def faultline() -> Iterator[Faultline]:
     yield run_command
     left = set(me.children(recursive=True)) - before
     assert not left, f"left running: {left}"
+
+
+@pytest.fixture
+def faultline_here(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Ended]:
+    """As `faultline`, in this process and in an empty directory: for commands that start nothing."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: str | Path) -> Ended:
+        texts = tuple(map(str, words))
+        with pytest.raises(SystemExit) as end:
+            main(list(texts))
+        return Ended(texts, int(end.value.code or 0), *capsys.readouterr())
+
+    return run

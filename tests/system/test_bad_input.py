@@ -11,8 +11,6 @@ import pytest
 
 from tests.system.conftest import GOLDEN, Faultline
 
-pytestmark = pytest.mark.slow
-
 HEAD = "id: x\ntitle: x\nkafka: [2.6]\nsteps:\n  - start: 0\n  - create-topic: {topic: t, assignment: [0]}\n"
 FILES = {
     "verb.yaml": HEAD + "  - strat: 2\n",
@@ -111,19 +109,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(("words", "message"), CASES, ids=[" ".join(map(str, words))[-60:] for words, _ in CASES])
 def test_bad_input_is_one_line_and_code_2(
-    faultline: Faultline, folder: Path, tmp_path: Path, words: tuple[object, ...], message: str
+    faultline_here: Faultline, folder: Path, tmp_path: Path, words: tuple[object, ...], message: str
 ) -> None:
-    ended = faultline(*(str(word).replace("DIR", str(folder)) for word in words), cwd=tmp_path)
+    ended = faultline_here(*(str(word).replace("DIR", str(folder)) for word in words))
     assert (ended.code, ended.out) == (2, ""), str(ended)
     assert ended.err == message.replace("DIR", str(folder)) + "\n"
     assert not list(tmp_path.iterdir()), "nothing was begun"
 
 
 @pytest.mark.parametrize("name", ["torn/observations.json", "broken.yaml", "key.yaml"])
-def test_what_is_broken_in_the_middle_names_the_place(faultline: Faultline, folder: Path, name: str) -> None:
+def test_what_is_broken_in_the_middle_names_the_place(faultline_here: Faultline, folder: Path, name: str) -> None:
     path = folder / name
     words = ("run", path) if path.suffix == ".yaml" else ("compare", path, GOLDEN / f"{LEADER}@2.6")
-    ended = faultline(*words)
+    ended = faultline_here(*words)
     assert (ended.code, ended.out) == (2, ""), str(ended)
     assert ended.err.startswith(f"faultline {words[0]}: {path}:")
 
@@ -138,7 +136,7 @@ def test_what_is_broken_in_the_middle_names_the_place(faultline: Faultline, fold
         (("run", LEADER, "--seed", "y"), 'Invalid value for --seed: unable to convert "y" into int.'),
     ],
 )
-def test_words_that_are_no_command_end_with_2(faultline: Faultline, words: tuple[str, ...], message: str) -> None:
-    ended = faultline(*words)
+def test_words_that_are_no_command_end_with_2(faultline_here: Faultline, words: tuple[str, ...], message: str) -> None:
+    ended = faultline_here(*words)
     assert (ended.code, ended.out) == (2, ""), str(ended)
     assert ended.err.startswith(f"faultline: {message}") and ended.err.count("\n") == 1

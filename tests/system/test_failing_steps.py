@@ -11,8 +11,6 @@ import pytest
 
 from tests.system.conftest import Faultline
 
-pytestmark = pytest.mark.slow
-
 TITLE = "A title that is longer than a terminal of eighty columns is, so that it would be wrapped there"
 TWICE = f"""\
 id: twice
@@ -26,14 +24,15 @@ steps:
 WHY = "create-topic t: there is such a topic already"
 
 
-def test_seeds_name_the_place_of_a_step_that_fails(faultline: Faultline, tmp_path: Path) -> None:
+def test_seeds_name_the_place_of_a_step_that_fails(faultline_here: Faultline, tmp_path: Path) -> None:
     script = tmp_path / "twice.yaml"
     script.write_text(TWICE)
-    ended = faultline("sim", script, "--seeds", "1")
+    ended = faultline_here("sim", script, "--seeds", "1")
     assert ended.code == 3
     assert f"seed 1: {script}:7: not played to its end: step 3 " in ended.out and WHY in ended.out
 
 
+@pytest.mark.slow
 def test_a_run_that_fails_names_the_place_and_wraps_nothing_in_a_pipe(faultline: Faultline, tmp_path: Path) -> None:
     script = tmp_path / "twice.yaml"
     script.write_text(TWICE)
@@ -55,7 +54,8 @@ steps:
 """
 
 
-@pytest.mark.parametrize("world", ["sim", "network"])
+@pytest.mark.slow
+@pytest.mark.parametrize("world", ["sim", pytest.param("network", marks=pytest.mark.network)])
 def test_more_batches_than_there_are_cannot_be_kept_in_either_world(
     faultline: Faultline, tmp_path: Path, world: str
 ) -> None:
