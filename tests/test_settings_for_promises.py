@@ -56,8 +56,8 @@ def test_what_the_page_shows_is_played_again_and_the_same(version: str) -> None:
         outcome = played(cell, fault, seed)
         reported = {check for check, by in cell.broken.items() if seed in by.get(fault, [])}
         about = f"{' '.join(choice_of(version, cell.profile).overrides)} {fault} seed {seed}: {AGAIN}"
-        assert bool(outcome.untold) == (seed in cell.untold.get(fault, [])), about
-        assert outcome.untold or set(outcome.broken) == reported, about
+        assert bool(outcome.inconclusive) == (seed in cell.untold.get(fault, [])), about
+        assert outcome.inconclusive or set(outcome.broken) == reported, about
         for az, ms in outcome.writes.waited_ms.items():
             assert ms <= cell.waits[az].ms, about
             assert (fault, seed) != (cell.waits[az].fault, cell.waits[az].seed) or ms == cell.waits[az].ms, about
@@ -67,7 +67,7 @@ def test_the_table_has_every_version_and_profile() -> None:
     assert found().profiles == PROFILES and tuple(found().seeds) == VERSIONS
     assert [(one.version, one.profile) for one in found().cells] == [(v, at) for v in VERSIONS for at in played_in(v)]
     for cell in found().cells:
-        untold = sum(map(len, cell.untold.values()))
+        untold = sum(map(len, cell.inconclusive.values()))
         assert cell.runs + untold == len(found().faults) * found().seeds[cell.version]
 
 

@@ -17,7 +17,7 @@ from emulator.runs.resolve import resolve
 from emulator.runs.scenario_sources import find_scenario
 from emulator.runs.verdict_file import Verdict
 from tests.audit.browser import NARROW, WIDE, Browser, opened_browser
-from tests.emulator.judging.advice.told import told
+from tests.emulator.judging.advice.sample_advice import sample_advice
 
 pytestmark = pytest.mark.browser
 
@@ -311,7 +311,7 @@ def test_a_page_of_advice_fits_leads_to_why_and_lets_a_command_be_copied(
     browser: Browser, tmp_path: Path, width: int
 ) -> None:
     page = tmp_path / "advice.html"
-    page.write_text(page_of(told()), encoding="utf-8")
+    page.write_text(page_of(sample_advice()), encoding="utf-8")
     browser.open(page, width=width, dark=width == NARROW)
     seen = browser.run(
         """const link = document.querySelector('.matrix a'); link.focus(); link.click(); await frame();

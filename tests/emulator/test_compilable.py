@@ -78,7 +78,7 @@ def test_what_mypyc_does_not_support_is_left_out(tmp_path: Path) -> None:
         {
             "protocol/within.py": "if True:\n    class Within: ...\n",
             "protocol/asked.py": "from typing import Protocol, runtime_checkable\n"
-            "@runtime_checkable\nclass KafkaRequest(Protocol): ...\n",
+            "@runtime_checkable\nclass Asked(Protocol): ...\n",
         },
     )
     assert all("mypyc does not support" in reason for reason in found.values()) and len(found) == 2

@@ -12,13 +12,13 @@ import pytest
 from emulator.cluster.cluster_registry import registered
 from verification.soak.ledger import compare, event_bytes, lateness_of, read_ledger
 from verification.soak.process_memory import SUPERVISOR
-from verification.soak.soak_plan import KafkaRequest
+from verification.soak.soak_plan import SoakOptions
 from verification.soak.soak_run import Played, play
 from verification.soak.soak_verdict import MUST_HOLD, judge_accounts, judge_cuts, judge_kept
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 
-REQUESTED = KafkaRequest(minutes=0.5, rate=60.0, cut_every_s=24.0, cut_for_s=6.0, speed=5.0)
+REQUESTED = SoakOptions(minutes=0.5, rate=60.0, cut_every_s=24.0, cut_for_s=6.0, speed=5.0)
 AUDIT = dict.fromkeys(MUST_HOLD, "held")
 """The audit has tests of its own; here the ledger is asked."""
 

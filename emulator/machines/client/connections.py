@@ -117,8 +117,7 @@ class BrokerConnections:
             deadline_ms = now.mono_ms + wait_ms
             channel.in_flight[self._correlation] = _Request(request.API_KEY, deadline_ms, answered)
             # Requests differ in their time limits, so the first is not always the first to be due.
-            if deadline_ms < channel.deadline_ms:
-                channel.deadline_ms = deadline_ms
+            channel.deadline_ms = min(channel.deadline_ms, deadline_ms)
         chosen = request.VERSIONS[1] if version is None else version
         out.send(channel.connection, request, self._correlation, chosen)
 
@@ -213,8 +212,7 @@ class BrokerConnections:
                 at_ms = channel.backoff_until_ms
             else:
                 continue
-            if at_ms < first_ms:
-                first_ms = at_ms
+            first_ms = min(first_ms, at_ms)
         return first_ms
 
     def give_up(self, now: Now, out: Outbox, node: str, reason: str) -> None:

@@ -159,7 +159,8 @@ class Heap(Transport):
             return
         if self._after_step is not None:
             self._after_step(node, now_ms)
-        add = self.trace.entries.append  # an event is an entry, and every second effect an event: no call of `Trace.add`
+        # Every second effect is an event, which is an entry: no call of `Trace.add`.
+        add = self.trace.entries.append
         for effect in effects:
             kind = type(effect)
             if kind is Send:
