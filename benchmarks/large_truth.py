@@ -3,15 +3,15 @@
 from emulator.judging.oracle.log_extent import Reached
 from emulator.judging.oracle.truth import (
     Batch,
-    Belief,
     Forgotten,
     Given,
     IsrChange,
-    Office,
+    LeaderView,
     OfGroup,
-    Peace,
     PositionLost,
+    QuiescentPeriod,
     State,
+    Term,
     Truth,
     Waited,
     Write,
@@ -40,12 +40,12 @@ def large_truth(events: int) -> Truth:
     final = [batch for batch in log if batch.first % LOST_EACH]
     elections = max(2, count // 20)
     led = [
-        Office(PLACE, f"broker-{number % 3}", number, 100.0 * number, 100.0 * number + 90.0, [100.0 * number])
+        Term(PLACE, f"broker-{number % 3}", number, 100.0 * number, 100.0 * number + 90.0, [100.0 * number])
         for number in range(elections - UNCLEAN)
     ]
     found = frozenset((batch.digest, batch.first, batch.last) for batch in final)
     led += [
-        Office(PLACE, "broker-0", number, 100.0 * number, found=found) for number in range(len(led), elections)
+        Term(PLACE, "broker-0", number, 100.0 * number, found=found) for number in range(len(led), elections)
     ]
     return Truth(
         logs={PLACE: {"broker-0": final, "broker-1": log, "broker-2": log[: count // 2]}},
@@ -61,11 +61,11 @@ def large_truth(events: int) -> Truth:
         ],
         lost_positions=[PositionLost(PLACE, "reader.1:1", 0, at, "OffsetOutOfRangeException") for at in range(count)],
         of_groups=[_of_group(at) for at in range(count)],
-        beliefs=[Belief(PLACE, f"broker-{at % 3}", 1 + at % 2, 3, at // 2, at) for at in range(count)],
+        leader_views=[LeaderView(PLACE, f"broker-{at % 3}", 1 + at % 2, 3, at // 2, at) for at in range(count)],
         forgotten=[Forgotten(PLACE, "broker-0", at + 2, at) for at in range(0, count, 3)],
         leaders=led,
         controllers=[
-            Office(None, f"broker-{one % 3}", one, 100.0 * one, 100.0 * one + 90.0) for one in range(elections)
+            Term(None, f"broker-{one % 3}", one, 100.0 * one, 100.0 * one + 90.0) for one in range(elections)
         ],
         appended={PLACE: {(batch.epoch, batch.first, batch.last, batch.digest) for batch in log}},
         reached=[Reached(PLACE, "broker-0", number, number % 2, 0) for number in range(elections)],
@@ -79,7 +79,7 @@ def large_truth(events: int) -> Truth:
         assignments={PLACE: (0, 1, 2)},
         assigned_ms={PLACE[0]: 0.0},
         waited=[Waited(f"client.1:{at}", 1, "client", 0, 0, 0.0, None if at % 2 else 10.0) for at in range(count)],
-        peace=Peace(0.0, 100.0 * elections + 90_000.0, 6_000, 10_000),
+        quiescent=QuiescentPeriod(0.0, 100.0 * elections + 90_000.0, 6_000, 10_000),
     )  # fmt: skip
 
 

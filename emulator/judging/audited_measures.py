@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from emulator.judging import health
 from emulator.judging.findings import Judged, Note
 from emulator.judging.measures import OUTSIDE, FailedWrites, availability, disturbs, time_to_new_leader_ms
-from emulator.judging.oracle.truth import Office
+from emulator.judging.oracle.truth import Term
 
 
 def measures_of(judged: Judged) -> dict[str, Any]:
@@ -45,19 +45,19 @@ def first_fault_ms(notes: list[Note]) -> float | None:
     return next((note.at_ms for note in notes if disturbs(note.event, note.what)), None)
 
 
-def leader_terms(notes: Iterable[Note]) -> Iterator[Office]:
+def leader_terms(notes: Iterable[Note]) -> Iterator[Term]:
     """Terms of leaders."""
     for note in notes:
         if note.event == "role_changed" and note.leader_epoch is not None:
-            yield Office((note.topic or "", note.partition or 0), note.node, note.leader_epoch, note.at_ms)
+            yield Term((note.topic or "", note.partition or 0), note.node, note.leader_epoch, note.at_ms)
 
 
-def _two_at_once_ms(judged: Judged, office: str, last_ms: float) -> float | None:
-    if office not in judged.two_at_once_ms:
+def _two_at_once_ms(judged: Judged, term: str, last_ms: float) -> float | None:
+    if term not in judged.two_at_once_ms:
         return None
-    since_ms = judged.two_since_ms.get(office)
+    since_ms = judged.two_since_ms.get(term)
     lasting = 0.0 if since_ms is None else last_ms - since_ms
-    return round(max(judged.two_at_once_ms[office], lasting), 3)
+    return round(max(judged.two_at_once_ms[term], lasting), 3)
 
 
 def _last_ms(judged: Judged) -> float:

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from emulator.faults.machine_fault_kinds import DISTURBING
-from emulator.judging.oracle.truth import Office
+from emulator.judging.oracle.truth import Term
 from protocol.ids import TopicPartition
 
 OUTSIDE = "outside"
@@ -96,7 +96,7 @@ def disturbs(event: str, what: str | None) -> bool:
     return event == "fault_in_force" or (event == "machine_fault" and what in DISTURBING)
 
 
-def time_to_new_leader_ms(leaders: Iterable[Office], fault_ms: float | None) -> float | None:
+def time_to_new_leader_ms(leaders: Iterable[Term], fault_ms: float | None) -> float | None:
     """Time from the fault to the first later epoch of a partition that had a leader; None: none.
 
     `leaders` in order of time.
@@ -104,9 +104,9 @@ def time_to_new_leader_ms(leaders: Iterable[Office], fault_ms: float | None) -> 
     if fault_ms is None:
         return None
     epochs: dict[TopicPartition | None, int] = {}
-    for office in leaders:
-        before = epochs.setdefault(office.topic_partition, office.epoch)
-        if office.from_ms > fault_ms and office.epoch > before:
-            return round(office.from_ms - fault_ms, 3)
-        epochs[office.topic_partition] = max(before, office.epoch)
+    for term in leaders:
+        before = epochs.setdefault(term.topic_partition, term.epoch)
+        if term.from_ms > fault_ms and term.epoch > before:
+            return round(term.from_ms - fault_ms, 3)
+        epochs[term.topic_partition] = max(before, term.epoch)
     return None

@@ -11,7 +11,7 @@ from emulator.faults.machine_fault_kinds import MAY_KILL
 from emulator.judging.measures import OUTSIDE, FailedWrites, availability, disturbs, time_to_new_leader_ms
 from emulator.judging.oracle.controller_terms import overlapping
 from emulator.judging.oracle.probe import Probe
-from emulator.judging.oracle.truth import Office
+from emulator.judging.oracle.truth import Term
 from emulator.runs.verdict_file import FaultVerdict
 from emulator.worlds.simulated.node import SimulatedNode
 from emulator.worlds.simulated.world import SimulatedWorld
@@ -126,11 +126,11 @@ def first_fault_ms(world: SimulatedWorld) -> float | None:
     return None
 
 
-def two_at_once_ms(offices: list[Office], end_ms: float) -> float | None:
+def two_at_once_ms(terms: list[Term], end_ms: float) -> float | None:
     """Longest time during which two nodes held one role in different epochs; None: never."""
     longest: float | None = None
-    for one, other in overlapping(offices):
-        until_ms = min(end_ms if office.to_ms is None else office.to_ms for office in (one, other))
+    for one, other in overlapping(terms):
+        until_ms = min(end_ms if term.to_ms is None else term.to_ms for term in (one, other))
         both_ms = until_ms - max(one.from_ms, other.from_ms)
         if both_ms > 0.0:
             longest = max(longest or 0.0, both_ms)

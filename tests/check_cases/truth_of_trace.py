@@ -16,7 +16,7 @@ import msgspec
 from emulator.judging.oracle.controller_terms import end
 from emulator.judging.oracle.gathering import truth_of
 from emulator.judging.oracle.probe import Probe
-from emulator.judging.oracle.truth import Batch, Belief, IsrChange, Office, Truth
+from emulator.judging.oracle.truth import Batch, IsrChange, LeaderView, Term, Truth
 from emulator.machines.client.client_operations import KeptOperations, Operation
 from emulator.machines.client.client_state import Left, Read, Requested
 from emulator.machines.node.broker_node import BrokerNode
@@ -42,7 +42,7 @@ class _Replica:
         self.log_end = self.high_watermark = 0
         self.leader_epoch, self.leads = -1, False
         self.epochs = SimpleNamespace(entries=[])
-        self.office: Office | None = None
+        self.term: Term | None = None
         self.in_sync, self.least = -1, 1
 
     def ends_at(self, log_end: int) -> None:
@@ -64,7 +64,7 @@ class _Seen:
         self.replicas: dict[tuple[str, TopicPartition], _Replica] = {}
         self.assignments: dict[TopicPartition, tuple[int, ...]] = {}
         self.incarnations: dict[str, int] = {}
-        self.control: dict[str, Office] = {}
+        self.control: dict[str, Term] = {}
         self.halted: set[str] = set()
         self.in_force: set[tuple[str, str]] = set()
         self.named: dict[str, Operation] = {}
@@ -108,8 +108,8 @@ class _Seen:
     def _over(self, node: str, at_ms: float) -> None:
         for (of, _), replica in self.replicas.items():
             if of == node:
-                end(replica.office, at_ms)
-                replica.office, replica.leads = None, False
+                end(replica.term, at_ms)
+                replica.term, replica.leads = None, False
         end(self.control.pop(node, None), at_ms)
 
     def _node_started(self, happened: Happened, event: e.NodeStarted) -> None:
@@ -119,7 +119,7 @@ class _Seen:
         self.halted.discard(node)
         for (of, place), replica in self.replicas.items():
             if of == node:
-                self.probe.beliefs.ended(node, place, replica.log_end)
+                self.probe.leader_views.ended(node, place, replica.log_end)
 
     def _node_stopped(self, happened: Happened, event: e.NodeStopped) -> None:
         self._over(happened.node, happened.at_ms)
@@ -144,8 +144,8 @@ class _Seen:
     def _controller_changed(self, happened: Happened, event: e.ControllerChanged) -> None:
         end(self.control.pop(happened.node, None), happened.at_ms)
         if event.active:
-            office = self.control[happened.node] = Office(None, happened.node, event.controller_epoch, happened.at_ms)
-            self.probe.controllers.append(office)
+            term = self.control[happened.node] = Term(None, happened.node, event.controller_epoch, happened.at_ms)
+            self.probe.controllers.append(term)
 
     def _znode_changed(self, happened: Happened, event: e.ZnodeChanged) -> None:
         committed = self.probe.committed
@@ -170,16 +170,16 @@ class _Seen:
         place, replica = self._of(node, event)
         replica.leader_epoch, replica.leads = event.leader_epoch, event.role == "leader"
         probe._epoch(node, place, event.leader_epoch, at_ms)
-        if replica.office is not None and not (replica.leads and replica.office.epoch == event.leader_epoch):
-            end(replica.office, at_ms)
-            replica.office = None
+        if replica.term is not None and not (replica.leads and replica.term.epoch == event.leader_epoch):
+            end(replica.term, at_ms)
+            replica.term = None
         in_sync = event.isr.count(",") + 1 if replica.leads and event.isr else -1
         self._believes(node, place, replica, in_sync, event.min_insync_replicas, event.high_watermark)
-        if replica.leads and replica.office is None:
-            office = replica.office = Office(place, node, event.leader_epoch, at_ms)
+        if replica.leads and replica.term is None:
+            term = replica.term = Term(place, node, event.leader_epoch, at_ms)
             if probe.committed.elected_uncleanly(place, event.leader_epoch):
-                office.found = frozenset((one.digest, one.first, one.last) for one in replica.batches)
-            probe.leaders.append(office)
+                term.found = frozenset((one.digest, one.first, one.last) for one in replica.batches)
+            probe.leaders.append(term)
             probe._watermark(node, place, event.leader_epoch, replica.high_watermark, at_ms)
 
     def _believes(
@@ -187,7 +187,7 @@ class _Seen:
     ) -> None:
         replica.in_sync, replica.least = in_sync, least
         ended = len(self.operations.ended)
-        self.probe.beliefs.note(Belief(place, node, in_sync, least, max(0, high_watermark), ended))
+        self.probe.leader_views.note(LeaderView(place, node, in_sync, least, max(0, high_watermark), ended))
 
     def _isr_change_ended(self, happened: Happened, event: e.IsrChangeEnded) -> None:
         place, replica = self._of(happened.node, event)
@@ -222,8 +222,8 @@ class _Seen:
         written = self.probe.written
         written.batches_of(place).add((batch.epoch, batch.first, batch.last, batch.digest))
         self._reached(happened, place, replica)
-        if replica.office is not None and event.as_leader:
-            replica.office.appended_ms.append(happened.at_ms)
+        if replica.term is not None and event.as_leader:
+            replica.term.appended_ms.append(happened.at_ms)
 
     def _reached(self, happened: Happened, place: TopicPartition, replica: _Replica) -> None:
         reached = self.probe.written.reached_by(happened.node, happened.incarnation, place)
@@ -255,7 +255,7 @@ class _Seen:
         replica.cached(event.epochs)
         logs = {place: cast("Any", replica)}
         self.probe.kept.loaded(node, happened.incarnation, logs, {place: event.checkpointed})
-        self.probe.beliefs.found(node, place, event.log_end)
+        self.probe.leader_views.found(node, place, event.log_end)
         self._reached(happened, place, replica)
 
     def _log_created(self, happened: Happened, event: e.LogCreated) -> None:
@@ -265,7 +265,7 @@ class _Seen:
 
     def _log_deleted(self, happened: Happened, event: e.LogDeleted) -> None:
         place, replica = self._of(happened.node, event)
-        end(replica.office, happened.at_ms)
+        end(replica.term, happened.at_ms)
         del self.replicas[happened.node, place]
         if event.reason == "topic-deleted":
             self.probe.going.add(place[0])
@@ -284,8 +284,8 @@ class _Seen:
         replica.high_watermark = event.high_watermark
         self.with_input[node] = ((happened.cause, happened.at_ms), place, event.high_watermark)
         self._reached(happened, place, replica)
-        if replica.office is not None:
-            self.probe._watermark(node, place, replica.office.epoch, event.high_watermark, happened.at_ms)
+        if replica.term is not None:
+            self.probe._watermark(node, place, replica.term.epoch, event.high_watermark, happened.at_ms)
 
     # --- clients ---
 

@@ -9,7 +9,7 @@ from emulator.judging.explain.history_builder import HISTORIC, Happened
 from emulator.judging.explain.recoveries import DiskLost, Recovery
 from emulator.judging.oracle.gathering import read_logs
 from emulator.judging.oracle.partition_incarnations import Incarnations
-from emulator.judging.oracle.truth import Batch, Given, Office, StepBack, Truth, Write
+from emulator.judging.oracle.truth import Batch, Given, StepBack, Term, Truth, Write
 from emulator.machines.client.client_state import Read
 from emulator.run_layout import EVENTS_FOLDER, WIRE_SUFFIX, event_paths
 from emulator.runs.network_run import as_happened, with_files
@@ -89,7 +89,7 @@ def truth_left(run_dir: Path, topology: Topology, events: Iterable[Happened]) ->
                 topic_partition = place(event)
                 truth.roles_seen += 1
                 if role == "leader":
-                    truth.leaders.append(Office(topic_partition, node_name, epoch, at_ms))
+                    truth.leaders.append(Term(topic_partition, node_name, epoch, at_ms))
                 before = epochs.get((node_name, topic_partition), -1)
                 if epoch < before:
                     truth.epochs_back.append(StepBack(topic_partition, node_name, -1, before, epoch, at_ms))

@@ -93,7 +93,7 @@ def _thrown_away(events: list[Happened]) -> Iterator[str]:
             yield f"{node} threw its log of {where} away, {event.log_end} records, and no leader has begun beyond 0"
 
 
-class _Office(msgspec.Struct, frozen=True):
+class _Term(msgspec.Struct, frozen=True):
     """A term of the controller `node` without any other disturbance."""
 
     node: str
@@ -107,17 +107,17 @@ class _Office(msgspec.Struct, frozen=True):
 
 def _dead_in_isr(events: list[Happened], history: History, end_ms: float) -> Iterator[tuple[str, bool]]:
     """(description, whether the leader has requested it since the controller's election)."""
-    for office in _quiet_offices(events, end_ms):
+    for term in _quiet_terms(events, end_ms):
         for topic_partition, stated in history.states.items():
-            for state, until_ms in _lasting(stated, office.until_ms):
-                begun_ms, dead = max(state.at_ms, office.since_ms), office.absent.intersection(state.state.isr)
-                lasted_ms = min(until_ms, office.until_ms) - begun_ms
-                if dead and lasted_ms > DEAD_MS and state.state.leader in office.registered:
-                    joined = dead <= _joined(stated, state, office.since_ms)
+            for state, until_ms in _lasting(stated, term.until_ms):
+                begun_ms, dead = max(state.at_ms, term.since_ms), term.absent.intersection(state.state.isr)
+                lasted_ms = min(until_ms, term.until_ms) - begun_ms
+                if dead and lasted_ms > DEAD_MS and state.state.leader in term.registered:
+                    joined = dead <= _joined(stated, state, term.since_ms)
                     what = "lets it into" if joined else "leaves it in"
                     where = topic_partition_text(*topic_partition)
                     names = ", ".join(map(node_name, sorted(dead)))
-                    yield f"{names} is dead, and {office.node}, the new controller, {what} the ISR of {where}", joined
+                    yield f"{names} is dead, and {term.node}, the new controller, {what} the ISR of {where}", joined
 
 
 def _lasting(stated: list[Stated], end_ms: float) -> Iterator[tuple[Stated, float]]:
@@ -140,17 +140,17 @@ def _led(stated: Stated) -> tuple[BrokerId, LeaderEpoch]:
     return stated.state.leader, stated.state.leader_epoch
 
 
-def _quiet_offices(events: list[Happened], end_ms: float) -> Iterator[_Office]:
+def _quiet_terms(events: list[Happened], end_ms: float) -> Iterator[_Term]:
     """Periods of a living controller without link faults and pauses.
 
-    A dying node may have requested the office, and get it.
+    A dying node may have requested to become controller, and become it.
     """
     registered: set[int] = set()
     dead: set[str] = set()
     once: set[int] = set()
     rules: set[str] = set()
     still: set[str] = set()
-    begun: _Office | None = None
+    begun: _Term | None = None
     written: set[tuple[int, str]] = set()
     for node, *_, at_ms, event in events:
         match event:
@@ -161,7 +161,7 @@ def _quiet_offices(events: list[Happened], end_ms: float) -> Iterator[_Office]:
                     begun = None
                     name = node_name(decode_controller(event.data.encode()))
                     if event.change == "created" and not rules and not still and name not in dead:
-                        begun = _Office(name, at_ms, at_ms, frozenset(registered), frozenset(once - registered))
+                        begun = _Term(name, at_ms, at_ms, frozenset(registered), frozenset(once - registered))
                 elif path.startswith(f"{BROKER_IDS}/"):
                     broker = int(path.removeprefix(f"{BROKER_IDS}/"))
                     yield from _long(begun, at_ms)
@@ -198,12 +198,12 @@ def _quiet_offices(events: list[Happened], end_ms: float) -> Iterator[_Office]:
     yield from _long(begun, end_ms)
 
 
-def _long(begun: _Office | None, at_ms: float) -> Iterator[_Office]:
+def _long(begun: _Term | None, at_ms: float) -> Iterator[_Term]:
     if begun is not None and at_ms - begun.since_ms > DEAD_MS:
         yield msgspec.structs.replace(begun, until_ms=at_ms)
 
 
-def _without(begun: _Office | None, broker: int) -> _Office | None:
+def _without(begun: _Term | None, broker: int) -> _Term | None:
     """The term without a broker that comes or goes, and so is not present or absent throughout."""
     if begun is None:
         return None

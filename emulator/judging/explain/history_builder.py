@@ -16,10 +16,10 @@ from emulator.judging.explain.run_history import (
     High,
     History,
     Led,
-    Office,
     Settled,
     Stated,
     Stopped,
+    Term,
     Unseen,
     Written,
 )
@@ -126,7 +126,7 @@ class _Writer:
                     if broker:
                         history.named.setdefault((node, int(broker)), []).append(at_ms)
             case ControllerChanged(active=True, controller_epoch=epoch):
-                history.offices.append(Office(at_ms, node, epoch))
+                history.terms.append(Term(at_ms, node, epoch))
             case StateDecided(reason="created", controller_epoch=epoch):
                 history.created.add(((event.topic, event.partition), epoch))
             case AttemptSent(operation=operation):

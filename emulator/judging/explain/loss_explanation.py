@@ -159,7 +159,7 @@ class Fates:
     # --- further questions of rules ---
 
     def holds_another(self, fate: Fate, led: Led) -> bool:
-        """Whether `led` took office with another record in its place, which it had appended."""
+        """Whether `led` became leader with another record in its place, which it had appended."""
         own = [one.digest for one in self._logs.at(fate.topic_partition, fate.offset, led.broker, led.at_ms)]
         return led.log_end > fate.offset and any(one not in (UNSEEN, fate.record.digest) for one in own)
 

@@ -152,7 +152,7 @@ class Stopped(msgspec.Struct, frozen=True):
     roles: tuple[tuple[int, int], ...]
 
 
-class Office(msgspec.Struct, frozen=True):
+class Term(msgspec.Struct, frozen=True):
     """A term of a controller: `node` takes itself for the controller of `epoch`."""
 
     at_ms: float
@@ -199,7 +199,7 @@ class History(msgspec.Struct):
     attempts: dict[str, int] = {}
     lives: dict[str, list[float]] = {}
     away: dict[str, list[tuple[float, float]]] = {}
-    offices: list[Office] = []
+    terms: list[Term] = []
     controller_znode: list[tuple[float, str]] = []
     named: dict[tuple[str, int], list[float]] = {}
     created: set[tuple[TopicPartition, int]] = set()

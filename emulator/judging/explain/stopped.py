@@ -60,9 +60,9 @@ def left_alone(gates: Gates, roles: Sequence[tuple[int, int]]) -> bool:
 
 def unseen(history: History, broker: int, at_ms: float = inf) -> bool:
     """Whether the controller had seen nothing of this broker since before its incarnation."""
-    offices = [office for office in history.offices if office.at_ms <= at_ms]
+    terms = [term for term in history.terms if term.at_ms <= at_ms]
     lives = [begun_ms for begun_ms in history.lives.get(broker_name(broker), []) if begun_ms <= at_ms]
-    if len(lives) < 2 or not offices:
+    if len(lives) < 2 or not terms:
         return False
-    named = [named_ms for named_ms in history.named.get((offices[-1].node, broker), []) if named_ms <= at_ms]
-    return max(offices[-1].at_ms, *named, 0.0) < lives[-1]
+    named = [named_ms for named_ms in history.named.get((terms[-1].node, broker), []) if named_ms <= at_ms]
+    return max(terms[-1].at_ms, *named, 0.0) < lives[-1]

@@ -119,7 +119,7 @@ def decided_behind(history: History, gates: Gates, topic_partition: TopicPartiti
     if not decided:
         return ""
     last = decided[-1]
-    behind = any(office.epoch > last.state.controller_epoch and office.at_ms < last.at_ms for office in history.offices)
+    behind = any(term.epoch > last.state.controller_epoch and term.at_ms < last.at_ms for term in history.terms)
     return BEHIND_ITS_SUCCESSOR if behind else ""
 
 
@@ -172,9 +172,9 @@ def _ended_by(died: FinishedRun, gates: Gates, broker: int) -> str:
 
 def session_timeout_ms(resolved: Resolved, history: History) -> float:
     """Session timeout of the active controller; 0: there never was one."""
-    if not history.offices:
+    if not history.terms:
         return 0.0
-    return float(run_limits.session_timeout_ms(resolved.spec, history.offices[-1].node))
+    return float(run_limits.session_timeout_ms(resolved.spec, history.terms[-1].node))
 
 
 def first_state_unknown(history: History, topic_partition: TopicPartition, state: Leadership, timeout_ms: float) -> str:
@@ -184,17 +184,17 @@ def first_state_unknown(history: History, topic_partition: TopicPartition, state
     of its session; a silent connection is given up within it.
     """
     stated = history.states.get(topic_partition, [])
-    if not history.offices or not stated or state.zk_version != 0:
+    if not history.terms or not stated or state.zk_version != 0:
         return ""
-    office, epoch = history.offices[-1], state.controller_epoch
+    term, epoch = history.terms[-1], state.controller_epoch
     known = (
         (topic_partition, epoch) in history.created
         or history.followers.get(topic_partition)
         or history.leaders.get(topic_partition)
     )
-    if epoch != office.epoch or known:
+    if epoch != term.epoch or known:
         return ""
-    written_ms, away = stated[0].at_ms, history.away.get(office.node, [])
+    written_ms, away = stated[0].at_ms, history.away.get(term.node, [])
     if any(lost <= written_ms + timeout_ms and written_ms <= back for lost, back in away):
         return "4.2: a first state whose writer got no response is announced by the next controller only"
     return ""
@@ -214,9 +214,9 @@ def _bounced(
     elected nor informed of the leader.
     """
     brokers = brokers_of(died.world)
-    if gates.broker_epochs or not history.offices:
+    if gates.broker_epochs or not history.terms:
         return ""
-    controller = controllers_of(died.world).get(identifier_named(history.offices[-1].node))
+    controller = controllers_of(died.world).get(identifier_named(history.terms[-1].node))
     for number in assigned:
         if number not in brokers or not unseen(history, number):
             continue
@@ -243,9 +243,9 @@ def _behind_half_way(
     offline in this incarnation (`lost_session_takes_partition_offline`).
     """
     brokers = brokers_of(died.world)
-    if not gates.session_wait_ends_at_expiry or not history.offices:
+    if not gates.session_wait_ends_at_expiry or not history.terms:
         return ""
-    office = history.offices[-1]
+    term = history.terms[-1]
     for number in assigned:
         if number not in brokers or not _without_leader(brokers[number], topic_partition):
             continue
@@ -253,7 +253,7 @@ def _behind_half_way(
         offline = topic_partition in brokers[number].broker.replicas.offline
         if ends and offline and gates.lost_session_takes_partition_offline:
             return OFFLINE
-        known = max(office.at_ms, *history.named.get((office.node, number), []), 0.0)
+        known = max(term.at_ms, *history.named.get((term.node, number), []), 0.0)
         if any(known < end for end in ends):
             return HALF_WAY
     return ""

@@ -30,8 +30,8 @@ def truth_of(world: SimulatedWorld, operations: KeptOperations, probe: Probe) ->
         epochs_back=probe.epochs_back,
         appended=probe.written.batches,
         reached=probe.written.reached,
-        beliefs=probe.beliefs.told,
-        forgotten=probe.beliefs.forgotten,
+        leader_views=probe.leader_views.recorded,
+        forgotten=probe.leader_views.forgotten,
         states=probe.committed.states,
         states_missing=probe.committed.missing,
         roles_seen=probe.roles_seen,
@@ -42,7 +42,7 @@ def truth_of(world: SimulatedWorld, operations: KeptOperations, probe: Probe) ->
         logs_found=probe.kept.found,
         assignments=probe.committed.assignments(),
         assigned_ms=probe.committed.assigned_ms,
-        peace=quiescence_of(world),
+        quiescent=quiescence_of(world),
     )
     truth.waited += _waited(world, operations)
     lives = probe.incarnations

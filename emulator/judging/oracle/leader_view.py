@@ -1,23 +1,23 @@
 """Leaders' views of their ISRs, and records that replicas lacked after a restart."""
 
-from emulator.judging.oracle.truth import Belief, Forgotten
+from emulator.judging.oracle.truth import Forgotten, LeaderView
 from protocol.ids import TopicPartition
 
 
-class Beliefs:
+class LeaderViews:
     """History of leaders' views. `told`, `forgotten`: in order of time."""
 
     def __init__(self) -> None:
-        self.told: list[Belief] = []
+        self.recorded: list[LeaderView] = []
         self.forgotten: list[Forgotten] = []
         self._last: dict[tuple[str, TopicPartition], tuple[int, int]] = {}
         self._ends: dict[tuple[str, TopicPartition], int] = {}
 
-    def note(self, belief: Belief) -> None:
-        """Record a belief if it differs from the last one."""
-        key, now = (belief.node, belief.topic_partition), (belief.in_sync, belief.least)
+    def note(self, view: LeaderView) -> None:
+        """Record a view if it differs from the last one."""
+        key, now = (view.node, view.topic_partition), (view.in_sync, view.least)
         if self._last.get(key, (-1, now[1])) != now:
-            self.told.append(belief)
+            self.recorded.append(view)
         self._last[key] = now
 
     def ended(self, node: str, topic_partition: TopicPartition, log_end: int) -> None:

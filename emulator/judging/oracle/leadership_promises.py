@@ -7,7 +7,7 @@ from typing import Any
 
 from emulator.judging.oracle.controller_terms import overlapping
 from emulator.judging.oracle.oracle_check import batches_in_logs, committed_states, oracle_check, replicas_with_role
-from emulator.judging.oracle.truth import NO_PARTITION, Batch, Office, State, Truth, Violation
+from emulator.judging.oracle.truth import NO_PARTITION, Batch, State, Term, Truth, Violation
 from protocol.ids import TopicPartition
 
 
@@ -33,7 +33,7 @@ def dual_controller(truth: Truth) -> Iterator[Violation]:
 
     Also one controller epoch that several nodes had.
     """
-    names = {office.epoch: office.node for office in reversed(truth.controllers)}
+    names = {term.epoch: term.node for term in reversed(truth.controllers)}
     for epoch, states in sorted(_written_late(truth.states).items()):
         text = (
             f"{names.get(epoch, 'a controller')} (controller epoch {epoch}) wrote {len(states)} states of partitions "
@@ -41,8 +41,8 @@ def dual_controller(truth: Truth) -> Iterator[Violation]:
         )
         yield Violation(NO_PARTITION, -1, text, {"controller_epoch": epoch, "states": len(states)})
     nodes: dict[int, set[str]] = {}
-    for office in truth.controllers:
-        nodes.setdefault(office.epoch, set()).add(office.node)
+    for term in truth.controllers:
+        nodes.setdefault(term.epoch, set()).add(term.node)
     for epoch, held in sorted(nodes.items()):
         if epoch > 0 and len(held) > 1:
             text = f"{' and '.join(sorted(held))} were controller in the same controller epoch {epoch}"
@@ -100,8 +100,8 @@ def leader_epoch_monotonicity(truth: Truth) -> Iterator[Violation]:
                 text = f"in the log of {node} epoch {epoch} starts at offset {first}, before an older epoch's {before}"
                 yield Violation(topic_partition, first, text, {"node": node, "leader_epoch": epoch, "older_at": before})
     leaders: dict[tuple[TopicPartition, int], set[str]] = {}
-    for office in truth.leaders:
-        leaders.setdefault((office.topic_partition or NO_PARTITION, office.epoch), set()).add(office.node)
+    for term in truth.leaders:
+        leaders.setdefault((term.topic_partition or NO_PARTITION, term.epoch), set()).add(term.node)
     for (topic_partition, epoch), nodes in sorted(leaders.items()):
         if len(nodes) > 1:
             text = f"{' and '.join(sorted(nodes))} led in the same leader epoch {epoch}"
@@ -154,16 +154,16 @@ def _written_late(states: Iterable[State]) -> dict[int, list[State]]:
     return found
 
 
-def _overlaps(offices: Iterable[Office]) -> Iterator[tuple[Office, Office, float, float | None]]:
+def _overlaps(terms: Iterable[Term]) -> Iterator[tuple[Term, Term, float, float | None]]:
     """(stale, newer, from_ms, to_ms) of every two terms of one partition that overlap."""
-    for stale, newer in overlapping(offices):
-        to_ms = min(inf if office.to_ms is None else office.to_ms for office in (stale, newer))
+    for stale, newer in overlapping(terms):
+        to_ms = min(inf if term.to_ms is None else term.to_ms for term in (stale, newer))
         yield stale, newer, max(stale.from_ms, newer.from_ms), None if to_ms == inf else to_ms
 
 
-def _window(stale: Office, newer: Office, from_ms: float, to_ms: float | None) -> dict[str, Any]:
-    offices = {"stale": stale.node, "stale_epoch": stale.epoch, "newer": newer.node, "newer_epoch": newer.epoch}
-    return {**offices, "from_ms": from_ms, "to_ms": to_ms}
+def _window(stale: Term, newer: Term, from_ms: float, to_ms: float | None) -> dict[str, Any]:
+    terms = {"stale": stale.node, "stale_epoch": stale.epoch, "newer": newer.node, "newer_epoch": newer.epoch}
+    return {**terms, "from_ms": from_ms, "to_ms": to_ms}
 
 
 def _lasting(from_ms: float, to_ms: float | None) -> str:

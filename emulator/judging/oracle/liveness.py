@@ -4,27 +4,27 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
 from emulator.judging.oracle.oracle_check import oracle_check
-from emulator.judging.oracle.truth import NO_PARTITION, Peace, State, Truth, Violation, Waited
+from emulator.judging.oracle.truth import NO_PARTITION, QuiescentPeriod, State, Truth, Violation, Waited
 
-Bound = Callable[[Peace], float]
+Bound = Callable[[QuiescentPeriod], float]
 QUIESCENT = "with all faults healed and all nodes alive"
 IN_PEACE = "partitions in a long enough quiescent period"
 LATE_MS = 1_000
 """Maximum lateness of a client's own timer."""
 
 
-def leader_bound_ms(peace: Peace) -> float:
+def leader_bound_ms(quiescent: QuiescentPeriod) -> float:
     """Maximum time without a leader."""
-    return 2.0 * peace.session_ms
+    return 2.0 * quiescent.session_ms
 
 
-def isr_bound_ms(peace: Peace) -> float:
-    return float(peace.lag_ms + peace.session_ms + peace.stalled_ms)
+def isr_bound_ms(quiescent: QuiescentPeriod) -> float:
+    return float(quiescent.lag_ms + quiescent.session_ms + quiescent.stalled_ms)
 
 
-def request_bound_ms(peace: Peace) -> float:
+def request_bound_ms(quiescent: QuiescentPeriod) -> float:
     """Maximum time without a response; leaders look for lagging replicas once in the lag time."""
-    return isr_bound_ms(peace) + peace.lag_ms
+    return isr_bound_ms(quiescent) + quiescent.lag_ms
 
 
 def requests_judged(truth: Truth) -> int:
@@ -34,10 +34,10 @@ def requests_judged(truth: Truth) -> int:
 
 def _waited_for(truth: Truth) -> Iterator[Waited]:
     """Requests in flight during a long enough quiescent period."""
-    peace = truth.peace
-    if peace is not None and peace.end_ms - peace.since_ms > request_bound_ms(peace):
+    quiescent = truth.quiescent
+    if quiescent is not None and quiescent.end_ms - quiescent.since_ms > request_bound_ms(quiescent):
         for one in truth.waited:
-            if one.ended_ms is None or one.ended_ms > peace.since_ms:
+            if one.ended_ms is None or one.ended_ms > quiescent.since_ms:
                 yield one
 
 
@@ -64,13 +64,13 @@ def under_replicated(truth: Truth) -> Iterator[Violation]:
 @oracle_check("unanswered-request", "requests in a long enough quiescent period", requests_judged)
 def unanswered_request(truth: Truth) -> Iterator[Violation]:
     """One attempt of a client without a response for too long in a quiescent period."""
-    if truth.peace is None:
+    if truth.quiescent is None:
         return
-    peace, least_ms = truth.peace, request_bound_ms(truth.peace)
+    quiescent, least_ms = truth.quiescent, request_bound_ms(truth.quiescent)
     for one in _waited_for(truth):
-        from_ms = max(one.sent_ms, peace.since_ms)
-        lasted_ms = (peace.end_ms if one.ended_ms is None else one.ended_ms) - from_ms
-        if lasted_ms > (max(least_ms, one.timeout_ms + LATE_MS) if peace.links_broken else least_ms):
+        from_ms = max(one.sent_ms, quiescent.since_ms)
+        lasted_ms = (quiescent.end_ms if one.ended_ms is None else one.ended_ms) - from_ms
+        if lasted_ms > (max(least_ms, one.timeout_ms + LATE_MS) if quiescent.links_broken else least_ms):
             text = (
                 f"attempt {one.attempt} of {one.operation}, which {one.client} sent to broker-{one.broker}, "
                 f"waited {lasted_ms:.0f} ms for a response from {from_ms:.0f} ms on, {QUIESCENT}"
@@ -81,8 +81,8 @@ def unanswered_request(truth: Truth) -> Iterator[Violation]:
 
 def judged(truth: Truth, bound: Bound) -> int:
     """Count of partitions to judge; 0 without a long enough quiescent period."""
-    peace = truth.peace
-    if peace is None or peace.end_ms - peace.since_ms <= bound(peace):
+    quiescent = truth.quiescent
+    if quiescent is None or quiescent.end_ms - quiescent.since_ms <= bound(quiescent):
         return 0
     return len({state.topic_partition for state in truth.states})
 
@@ -94,11 +94,11 @@ def lasting(
 
     `not_before_ms`: {topic: time from which its states count}.
     """
-    peace = truth.peace
-    if peace is None:
+    quiescent = truth.quiescent
+    if quiescent is None:
         return
     for state in truth.states:
-        from_ms = max(state.from_ms, peace.since_ms, not_before_ms.get(state.topic_partition[0], 0.0))
-        lasted_ms = (peace.end_ms if state.until_ms is None else state.until_ms) - from_ms
-        if lasted_ms > bound(peace):
+        from_ms = max(state.from_ms, quiescent.since_ms, not_before_ms.get(state.topic_partition[0], 0.0))
+        lasted_ms = (quiescent.end_ms if state.until_ms is None else state.until_ms) - from_ms
+        if lasted_ms > bound(quiescent):
             yield state, from_ms, lasted_ms

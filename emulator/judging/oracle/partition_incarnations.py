@@ -15,7 +15,7 @@ from emulator.judging.oracle.truth import Truth
 from protocol.ids import TopicPartition
 
 _OF_PARTITIONS = (
-    "writes", "left_open", "reads", "lost_positions", "of_groups", "beliefs", "leaders", "watermarks_back",
+    "writes", "left_open", "reads", "lost_positions", "of_groups", "leader_views", "leaders", "watermarks_back",
     "epochs_back", "states", "cuts", "outlived", "ahead", "isr_changes",
 )  # fmt: skip
 """Facts of a truth that have a `topic_partition`, but those from the disks."""

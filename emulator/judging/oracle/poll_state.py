@@ -3,7 +3,7 @@
 from typing import Any
 
 from emulator.judging.oracle.log_extent import Appended, Reached
-from emulator.judging.oracle.truth import Office
+from emulator.judging.oracle.truth import Term
 from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.replica_log import Log
 from emulator.machines.node.broker_node import BrokerNode
@@ -34,8 +34,8 @@ class Seen:
     """
 
     __slots__ = (
-        "batches", "epoch", "first", "high_watermark", "isr", "key", "leader", "leads", "log", "log_end", "office",
-        "partition", "pending", "reached", "settings", "zk_version",
+        "batches", "epoch", "first", "high_watermark", "isr", "key", "leader", "leads", "log", "log_end",
+        "partition", "pending", "reached", "settings", "term", "zk_version",
     )  # fmt: skip
 
     def __init__(
@@ -55,7 +55,7 @@ class Seen:
         self.high_watermark = -1
         self.log_end = 0
         self.zk_version = -1
-        self.office: Office | None = None
+        self.term: Term | None = None
         self.batches = batches
         self.reached = reached
 
@@ -88,4 +88,4 @@ class Watch:
         self.found: dict[TopicPartition, int] | None = None
         """Log ends that this incarnation has found; None: not yet loaded."""
         self.seen: dict[TopicPartition, Seen] = {}
-        self.control: Office | None = None
+        self.control: Term | None = None

@@ -14,11 +14,11 @@ from typing import Any
 from emulator.judging.oracle.checkpoint_state import Kept
 from emulator.judging.oracle.committed_records import Committed
 from emulator.judging.oracle.controller_terms import end
-from emulator.judging.oracle.leader_view import Beliefs
+from emulator.judging.oracle.leader_view import LeaderViews
 from emulator.judging.oracle.log_extent import Appended, Reached, Written, held
 from emulator.judging.oracle.partition_incarnations import Incarnations
 from emulator.judging.oracle.poll_state import Seen, Watch
-from emulator.judging.oracle.truth import Belief, IsrChange, Office, StepBack
+from emulator.judging.oracle.truth import IsrChange, LeaderView, StepBack, Term
 from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.replica_log import Log
 from emulator.machines.client.client_operations import KeptOperations
@@ -46,14 +46,14 @@ class Probe:
         self._operations = KeptOperations() if operations is None else operations
         self.incarnations = Incarnations()
         self.going: set[str] = set()
-        self.leaders: list[Office] = []
-        self.controllers: list[Office] = []
+        self.leaders: list[Term] = []
+        self.controllers: list[Term] = []
         self.watermarks_back: list[StepBack] = []
         self.epochs_back: list[StepBack] = []
         self.committed = Committed(self.incarnations)
         self.written = Written()
         self.kept = Kept()
-        self.beliefs = Beliefs()
+        self.leader_views = LeaderViews()
         self._watches: dict[str, Watch] = {}
         self._highest_epoch: dict[tuple[str, TopicPartition], int] = {}
         self._highest_watermark: dict[tuple[str, TopicPartition, int], int] = {}
@@ -111,9 +111,9 @@ class Probe:
                 self._log_changed(watch, last, log, round(now_ms, PLACES))
         if watch.cuts != node.cuts:
             self._cut(watch)
-        controller, office = watch.controller, watch.control
+        controller, term = watch.controller, watch.control
         epoch = controller.state.epoch if controller.active else 0
-        if epoch != (0 if office is None else office.epoch):
+        if epoch != (0 if term is None else term.epoch):
             self._control(watch, epoch, round(now_ms, PLACES))
 
     def _committed(self, server: SessionServer, at_ms: float) -> None:
@@ -125,7 +125,7 @@ class Probe:
     def _loaded(self, watch: Watch) -> None:
         """Record the logs that a broker has found on its disks, before it changes them."""
         for topic_partition, log in watch.loading.items():
-            self.beliefs.found(watch.name, self._key(topic_partition), log.log_end)
+            self.leader_views.found(watch.name, self._key(topic_partition), log.log_end)
         watch.loading = {}
 
     def _key(self, topic_partition: TopicPartition, topic_id: str = "") -> TopicPartition:
@@ -137,16 +137,16 @@ class Probe:
     def _life_ended(self, watch: Watch, at_ms: float) -> None:
         del self._watches[watch.name]
         for seen in watch.seen.values():
-            end(seen.office, at_ms)
+            end(seen.term, at_ms)
             if seen.log is not None:
-                self.beliefs.ended(watch.name, seen.key, seen.log_end)
+                self.leader_views.ended(watch.name, seen.key, seen.log_end)
         end(watch.control, at_ms)
 
     def _partitions_changed(self, watch: Watch, at_ms: float) -> None:
         """End the terms of partitions that are gone; `look` itself finds new ones."""
         for topic_partition in [seen for seen in watch.seen if seen not in watch.partitions]:
             gone = watch.seen.pop(topic_partition)
-            end(gone.office, at_ms)
+            end(gone.term, at_ms)
             machine = watch.machine
             if isinstance(machine, BrokerNode) and topic_partition not in machine.broker.metadata.partitions:
                 self.going.add(gone.key[0])  # the broker's metadata says that the topic is deleted
@@ -158,35 +158,35 @@ class Probe:
         key = self._key(topic_partition, partition.topic_id)
         if seen is None or seen.partition is not partition or seen.key != key:
             if seen is not None:
-                end(seen.office, at_ms)
+                end(seen.term, at_ms)
             seen = watch.seen[topic_partition] = Seen(partition, key, *self._noted(watch, key))
         if partition.leader_epoch != seen.epoch:
             seen.epoch = partition.leader_epoch
             self._epoch(watch.name, key, seen.epoch, at_ms)
         log = partition.log
-        goes_on = partition.leads and seen.office is not None and seen.office.epoch == seen.epoch
+        goes_on = partition.leads and seen.term is not None and seen.term.epoch == seen.epoch
         if goes_on and partition.zk_version != seen.zk_version:
             change = (watch.name, watch.node.incarnation, seen.epoch, partition.zk_version)
             self.kept.isr_changes.append(IsrChange(key, *change))
         seen.zk_version = partition.zk_version
         high_watermark = seen.high_watermark
         if log is not None and log is not seen.log:
-            self.beliefs.found(watch.name, key, log.log_end)
+            self.leader_views.found(watch.name, key, log.log_end)
             self.written.found(key, log)
             seen.log_end = log.log_end
             self._log_found(watch, topic_partition, seen, log)
         seen.leader, seen.log, seen.leads = partition.leader, log, partition.leads
-        if seen.office is not None and not (seen.leads and seen.office.epoch == seen.epoch):
-            end(seen.office, at_ms)
-            seen.office = None
+        if seen.term is not None and not (seen.leads and seen.term.epoch == seen.epoch):
+            end(seen.term, at_ms)
+            seen.term = None
         if log is not None:
             self._log_changed(watch, seen, log, at_ms)
         self._believes(watch, seen, partition, high_watermark)
-        if seen.leads and seen.office is None:
-            seen.office = Office(key, watch.name, seen.epoch, at_ms)
+        if seen.leads and seen.term is None:
+            seen.term = Term(key, watch.name, seen.epoch, at_ms)
             if log is not None and self.committed.elected_uncleanly(key, seen.epoch):
-                seen.office.found = held(log, watch.node.files)
-            self.leaders.append(seen.office)
+                seen.term.found = held(log, watch.node.files)
+            self.leaders.append(seen.term)
             self._watermark(watch.name, key, seen.epoch, seen.high_watermark, at_ms)
 
     def _believes(self, watch: Watch, seen: Seen, partition: Partition, high_watermark: int) -> None:
@@ -194,7 +194,7 @@ class Probe:
         seen.isr, seen.pending, seen.settings = partition.isr, partition.pending, partition.settings
         in_sync = len(partition.maximal_isr) if seen.leads else -1
         least, ended = partition.settings.min_insync_replicas, len(self._operations.ended)
-        self.beliefs.note(Belief(seen.key, watch.name, in_sync, least, max(0, high_watermark), ended))
+        self.leader_views.note(LeaderView(seen.key, watch.name, in_sync, least, max(0, high_watermark), ended))
 
     def _log_changed(self, watch: Watch, seen: Seen, log: Log, at_ms: float) -> None:
         """Record a new log end or high watermark."""
@@ -207,13 +207,13 @@ class Probe:
         self.kept.reached(watch.name, seen.key, high_watermark)
         if log_end > seen.log_end:
             self.written.appended(seen.batches, log, seen.log_end, watch.node.files)
-            if seen.office is not None:
-                seen.office.appended_ms.append(at_ms)
+            if seen.term is not None:
+                seen.term.appended_ms.append(at_ms)
         seen.log_end, seen.high_watermark = log_end, high_watermark
         reached = seen.reached
         reached.log_end = max(reached.log_end, log_end)
         reached.high_watermark = max(reached.high_watermark, high_watermark)
-        if seen.office is not None:
+        if seen.term is not None:
             self._watermark(watch.name, seen.key, seen.epoch, high_watermark, at_ms)
 
     def _log_found(self, watch: Watch, topic_partition: TopicPartition, seen: Seen, log: Log) -> None:
@@ -255,10 +255,10 @@ class Probe:
 
     def _control(self, watch: Watch, epoch: int, at_ms: float) -> None:
         """Record a controller's epoch; 0: not active, or still without an own epoch (up to 2.0)."""
-        office = watch.control
-        if office is not None and office.epoch != epoch:
-            end(office, at_ms)
-            office = watch.control = None
-        if office is None and epoch > 0:
-            office = watch.control = Office(None, watch.name, epoch, at_ms)
-            self.controllers.append(office)
+        term = watch.control
+        if term is not None and term.epoch != epoch:
+            end(term, at_ms)
+            term = watch.control = None
+        if term is None and epoch > 0:
+            term = watch.control = Term(None, watch.name, epoch, at_ms)
+            self.controllers.append(term)

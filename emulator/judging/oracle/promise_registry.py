@@ -11,7 +11,7 @@ from emulator.judging.oracle.batch_index import BatchIndex, Span
 from emulator.judging.oracle.final_logs import FinalLogs
 from emulator.judging.oracle.liveness import isr_bound_ms, lasting
 from emulator.judging.oracle.oracle_check import oracle_check, records_acknowledged_by_all
-from emulator.judging.oracle.truth import Belief, Office, Truth, Violation, Write
+from emulator.judging.oracle.truth import LeaderView, Term, Truth, Violation, Write
 from emulator.topology import identifier_named
 from protocol.ids import TopicPartition
 
@@ -30,10 +30,10 @@ class Allowances:
     def __init__(self, truth: Truth) -> None:
         self._truth = truth
         self._sent: dict[TopicPartition, tuple[BatchIndex, dict[tuple[int, int], set[str]]]] = {}
-        self._unclean: dict[TopicPartition, list[Office]] = {}
-        for office in truth.leaders:
-            if office.topic_partition is not None and office.found is not None:
-                self._unclean.setdefault(office.topic_partition, []).append(office)
+        self._unclean: dict[TopicPartition, list[Term]] = {}
+        for term in truth.leaders:
+            if term.topic_partition is not None and term.found is not None:
+                self._unclean.setdefault(term.topic_partition, []).append(term)
         self._found: dict[int, BatchIndex] = {}
         self._appended: dict[TopicPartition, tuple[BatchIndex, dict[Span, int]]] = {}
         forgotten: dict[TopicPartition, list[Span]] = {}
@@ -68,11 +68,11 @@ class Allowances:
         digest = write.digest
         return max((epochs[digest, first, last] for first, last in index.covering(digest, write.offset)), default=None)
 
-    def _began_with(self, office: Office, write: Write) -> bool:
+    def _began_with(self, term: Term, write: Write) -> bool:
         """Whether the leader had the record at the beginning of its term."""
-        index = self._found.get(id(office))
+        index = self._found.get(id(term))
         if index is None:
-            index = self._found[id(office)] = BatchIndex(office.found or ())
+            index = self._found[id(term)] = BatchIndex(term.found or ())
         return write.offset >= 0 and index.covers(write.digest, write.offset)
 
     def _has_reused_sequence(self, write: Write) -> bool:
@@ -108,48 +108,48 @@ def _life_of(write: Write) -> str:
 @oracle_check("acknowledged-below-min-insync", "records acknowledged with acks=all", records_acknowledged_by_all)
 def acknowledged_below_min_insync(truth: Truth) -> Iterator[Violation]:
     """One record acknowledged with acks=all by a leader with too few in-sync replicas."""
-    beliefs_of: dict[tuple[TopicPartition, str], list[Belief]] = {}
-    for belief in truth.beliefs:
-        beliefs_of.setdefault((belief.topic_partition, belief.node), []).append(belief)
+    views_of: dict[tuple[TopicPartition, str], list[LeaderView]] = {}
+    for view in truth.leader_views:
+        views_of.setdefault((view.topic_partition, view.node), []).append(view)
     writes: dict[tuple[TopicPartition, str], list[int]] = {}
     for number, write in enumerate(truth.writes):
         if write.acks == ALL and write.outcome == "ok":
             writes.setdefault((write.topic_partition, f"broker-{write.broker}"), []).append(number)
-    found: dict[int, Belief] = {}
+    found: dict[int, LeaderView] = {}
     for of, numbers in writes.items():
-        if of in beliefs_of:
-            found.update(_acknowledged_in(_too_small(beliefs_of[of]), truth.writes, numbers))
-    for number, belief in sorted(found.items(), key=lambda one: one[0]):
+        if of in views_of:
+            found.update(_acknowledged_in(_too_small(views_of[of]), truth.writes, numbers))
+    for number, view in sorted(found.items(), key=lambda one: one[0]):
         write = truth.writes[number]
         text = (
-            f"{write.operation} was acknowledged (acks=all) at offset {write.offset} by {belief.node}, which took "
-            f"{belief.in_sync} for in sync; min.insync.replicas is {belief.least}"
+            f"{write.operation} was acknowledged (acks=all) at offset {write.offset} by {view.node}, which took "
+            f"{view.in_sync} for in sync; min.insync.replicas is {view.least}"
         )
-        details = {"operation": write.operation, "node": belief.node, "in_sync": belief.in_sync}
+        details = {"operation": write.operation, "node": view.node, "in_sync": view.in_sync}
         yield Violation(write.topic_partition, write.offset, text, details)
 
 
 def _acknowledged_in(
-    small: Iterable[tuple[Belief, float]], writes: Sequence[Write], numbers: Iterable[int]
-) -> Iterator[tuple[int, Belief]]:
-    """(number of a write, latest belief in too few replicas at its acknowledgement).
+    small: Iterable[tuple[LeaderView, float]], writes: Sequence[Write], numbers: Iterable[int]
+) -> Iterator[tuple[int, LeaderView]]:
+    """(number of a write, latest view in too few replicas at its acknowledgement).
 
-    All of one leader, which may still acknowledge records that it had committed before. `small`: such beliefs, the
+    All of one leader, which may still acknowledge records that it had committed before. `small`: such views, the
     latest first, each with its end.
     """
     waiting = [*small]
-    # Beliefs that have begun, each with a higher high watermark than its predecessors. A belief under a later one
+    # Views that have begun, each with a higher high watermark than its predecessors. A view under a later one
     # with a lower high watermark is never the latest that fits.
-    begun: list[tuple[int, Belief, float]] = []
+    begun: list[tuple[int, LeaderView, float]] = []
     for number in sorted(numbers, key=lambda number: writes[number].ended):
         write = writes[number]
         while waiting and waiting[-1][0].ended <= write.ended:
-            belief, until = waiting.pop()
-            if begun and begun[-1][2] <= belief.ended:
+            view, until = waiting.pop()
+            if begun and begun[-1][2] <= view.ended:
                 begun.clear()  # that period is over
-            while begun and begun[-1][0] >= belief.high_watermark:
+            while begun and begun[-1][0] >= view.high_watermark:
                 begun.pop()
-            begun.append((belief.high_watermark, belief, until))
+            begun.append((view.high_watermark, view, until))
         fits = bisect_right(begun, write.offset, key=lambda one: one[0]) - 1
         if fits >= 0 and write.ended < begun[fits][2]:
             yield number, begun[fits][1]
@@ -196,24 +196,24 @@ def _promised(truth: Truth) -> Iterator[tuple[Write, int]]:
         for state, _, _ in lasting(truth, isr_bound_ms)
         if state.until_ms is None and state.leader >= 0
     }
-    beliefs_of: dict[TopicPartition, dict[str, int]] = {}
-    for belief in truth.beliefs:
-        of = beliefs_of.setdefault(belief.topic_partition, {})
-        of[belief.node] = min(belief.least, of.get(belief.node, belief.least))
+    views_of: dict[TopicPartition, dict[str, int]] = {}
+    for view in truth.leader_views:
+        of = views_of.setdefault(view.topic_partition, {})
+        of[view.node] = min(view.least, of.get(view.node, view.least))
     for write in truth.writes:
         place = write.topic_partition
         if write.acks != ALL or write.outcome != "ok" or place not in settled or place[0] in truth.gone:
             continue
-        of = beliefs_of.get(place, {})
+        of = views_of.get(place, {})
         if f"broker-{write.broker}" in of and place in truth.assignments:
             yield write, min(*of.values(), len(truth.assignments[place]))
 
 
-def _too_small(beliefs: list[Belief]) -> Iterator[tuple[Belief, float]]:
-    """Each belief in too few replicas, and the count of operations that had ended at its end."""
+def _too_small(leader_views: list[LeaderView]) -> Iterator[tuple[LeaderView, float]]:
+    """Each view in too few replicas, and the count of operations that had ended at its end."""
     until: float = inf
-    for belief in reversed(beliefs):
-        if 0 <= belief.in_sync < belief.least:
-            yield belief, until
+    for view in reversed(leader_views):
+        if 0 <= view.in_sync < view.least:
+            yield view, until
         else:
-            until = float(belief.ended)
+            until = float(view.ended)

@@ -5,7 +5,7 @@ after a heal. No machine's state is needed.
 """
 
 from emulator.judging.oracle.probe import PLACES
-from emulator.judging.oracle.truth import Peace
+from emulator.judging.oracle.truth import QuiescentPeriod
 from emulator.machines.node.broker_node import BrokerNode
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.events import (
@@ -33,7 +33,7 @@ No timer uses a wall clock, so a clock jump breaks nothing.
 """
 
 
-def quiescence_of(world: SimulatedWorld) -> Peace | None:
+def quiescence_of(world: SimulatedWorld) -> QuiescentPeriod | None:
     """The quiescent period; None: the run ended with a fault in force, or with a dead process."""
     last_done: dict[str, str] = {}
     slower_ms: dict[str, float] = {}
@@ -63,7 +63,7 @@ def quiescence_of(world: SimulatedWorld) -> Peace | None:
         stalled_ms = max(max(one.request_timeout_ms, one.replica_socket_timeout_ms) for one in settings)
     elif any(broker.gates.alter_isr for broker in brokers):
         stalled_ms = max(one.request_timeout_ms for one in settings)
-    return Peace(
+    return QuiescentPeriod(
         since_ms,
         end_ms=round(entries[-1][4], PLACES),
         session_ms=max(one.zookeeper_session_timeout_ms for one in settings),

@@ -113,8 +113,8 @@ def failed_but_stored(truth: Truth) -> Iterator[Violation]:
 @oracle_check("replica-divergence", "batches in the logs", batches_in_logs, reads="all logs")
 def replica_divergence(truth: Truth) -> Iterator[Violation]:
     """One offset at which batches of two running replicas in the ISR begin and differ."""
-    peace = truth.peace
-    caught_up = peace is not None and peace.end_ms - peace.since_ms > isr_bound_ms(peace)
+    quiescent = truth.quiescent
+    caught_up = quiescent is not None and quiescent.end_ms - quiescent.since_ms > isr_bound_ms(quiescent)
     members: dict[TopicPartition, tuple[int, ...] | None] = {
         state.topic_partition: truth.assignments.get(state.topic_partition) if caught_up else state.isr
         for state in truth.states

@@ -85,7 +85,7 @@ class State(msgspec.Struct):
     until_ms: float | None = None
 
 
-class Office(msgspec.Struct):
+class Term(msgspec.Struct):
     """A term [from_ms, to_ms) of a leader, or of the controller (`topic_partition` None).
 
     `to_ms` None: to the end. `appended_ms`: times at which its log grew. `found`: of an uncleanly elected leader the
@@ -113,7 +113,7 @@ class StepBack(msgspec.Struct, frozen=True):
     at_ms: float
 
 
-class Belief(msgspec.Struct, frozen=True):
+class LeaderView(msgspec.Struct, frozen=True):
     """A leader's view of its partition from now on.
 
     `in_sync`: count of replicas in its maximal ISR; -1: it does not lead. `least`: replicas needed for acks=all.
@@ -137,7 +137,7 @@ class Forgotten(msgspec.Struct, frozen=True):
     to: int
 
 
-class Peace(msgspec.Struct, frozen=True):
+class QuiescentPeriod(msgspec.Struct, frozen=True):
     """A quiescent period [since_ms, end_ms], and the longest timeouts of any broker.
 
     `stalled_ms`: longest wait for a response that never comes. That concerns a request for an ISR change to the
@@ -250,10 +250,11 @@ class Truth(msgspec.Struct):
     - `unended`: count of produces without an end; `left_open`: those of them that were sent
     - `reads`: batches that consumers read, by operation in order; `lost_positions`: positions that they had to leave
     - `of_groups`: groups' commits and reads of them; `waited`: clients' requests to brokers
-    - `caches`: leader epoch caches on the disks; `cuts`, `outlived`, `ahead`, `isr_changes`: see `kept`; `logs_found`:
-      count of logs found at starts
-    - `assignments`: final replicas of partitions; `assigned_ms`: {topic: since when}; `peace`: the quiescent period
-    - `beliefs`: leaders' views of their ISRs; `forgotten`: records that replicas lacked after a restart; in time order
+    - `caches`: leader epoch caches on the disks; `cuts`, `outlived`, `ahead`, `isr_changes`: see
+      `checkpoint_state`; `logs_found`: count of logs found at starts
+    - `assignments`: final replicas of partitions; `assigned_ms`: {topic: since when}; `quiescent`: the quiescent period
+    - `leader_views`: leaders' views of their ISRs; `forgotten`: records that replicas lacked after a restart; both in
+      order of time
     - `states`: committed states of partitions; `states_missing`: why some are unknown
     - `roles_seen`: count of replicas that ever had a role; `halted`: brokers that do not run at the end
 
@@ -269,10 +270,10 @@ class Truth(msgspec.Struct):
     reads: list[Given] = []
     lost_positions: list[PositionLost] = []
     of_groups: list[OfGroup] = []
-    beliefs: list[Belief] = []
+    leader_views: list[LeaderView] = []
     forgotten: list[Forgotten] = []
-    leaders: list[Office] = []
-    controllers: list[Office] = []
+    leaders: list[Term] = []
+    controllers: list[Term] = []
     watermarks_back: list[StepBack] = []
     epochs_back: list[StepBack] = []
     appended: dict[TopicPartition, set[Appended]] = {}
@@ -290,7 +291,7 @@ class Truth(msgspec.Struct):
     logs_found: int = 0
     assignments: dict[TopicPartition, tuple[int, ...]] = {}
     assigned_ms: dict[str, float] = {}
-    peace: Peace | None = None
+    quiescent: QuiescentPeriod | None = None
     waited: list[Waited] = []
 
     def final_leader(self, topic_partition: TopicPartition) -> str | None:
@@ -300,8 +301,8 @@ class Truth(msgspec.Struct):
     def final_leaders(self) -> dict[TopicPartition, str]:
         """{partition that ever had a leader: the last one}."""
         last: dict[TopicPartition, tuple[int, str]] = {}
-        for office in self.leaders:
-            if office.topic_partition is not None:
-                held = (office.epoch, office.node)
-                last[office.topic_partition] = max(last.get(office.topic_partition, held), held)
+        for term in self.leaders:
+            if term.topic_partition is not None:
+                held = (term.epoch, term.node)
+                last[term.topic_partition] = max(last.get(term.topic_partition, held), held)
         return {topic_partition: node for topic_partition, (_, node) in last.items()}

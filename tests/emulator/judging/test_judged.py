@@ -5,7 +5,7 @@ import pytest
 from emulator.faults.enforcement import LinkState
 from emulator.judging.judged import play_and_judge
 from emulator.judging.measures import time_to_new_leader_ms
-from emulator.judging.oracle.truth import Office
+from emulator.judging.oracle.truth import Term
 from emulator.judging.simulated_measures import two_at_once_ms
 from emulator.judging.verdict_builder import doubts_about
 from emulator.machines.broker.replica_manager import Replicas
@@ -152,16 +152,16 @@ def test_a_fault_that_was_never_in_force_is_a_doubt() -> None:
 
 
 def test_a_new_leader_counts_from_the_fault() -> None:
-    leaders = [Office(("t", 0), "broker-0", 0, 100.0), Office(("t", 0), "broker-1", 1, 900.0)]
+    leaders = [Term(("t", 0), "broker-0", 0, 100.0), Term(("t", 0), "broker-1", 1, 900.0)]
     assert time_to_new_leader_ms(leaders, 300.0) == 600.0
     assert time_to_new_leader_ms(leaders, 900.0) is None
     assert time_to_new_leader_ms(leaders, None) is None
     assert time_to_new_leader_ms(leaders[:1], 300.0) is None
 
 
-def test_two_in_one_office_are_measured_whether_they_did_anything_or_not() -> None:
-    def led(node: str, epoch: int, from_ms: float, to_ms: float | None, partition: int = 0) -> Office:
-        return Office(("t", partition), node, epoch, from_ms, to_ms)
+def test_two_terms_at_once_are_measured_even_without_activity() -> None:
+    def led(node: str, epoch: int, from_ms: float, to_ms: float | None, partition: int = 0) -> Term:
+        return Term(("t", partition), node, epoch, from_ms, to_ms)
 
     alone = [led("broker-0", 0, 100.0, 500.0), led("broker-1", 1, 500.0, None), led("broker-0", 1, 0.0, None, 1)]
     assert two_at_once_ms(alone, 900.0) is None

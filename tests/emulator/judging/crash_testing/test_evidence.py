@@ -84,7 +84,7 @@ def test_incarnations_of_a_topic_are_distinguished(monkeypatch: pytest.MonkeyPat
     former = ("t#1", TOPIC_PARTITION[1])
     written = [(write.topic_partition, write.digest) for write in truth.writes]
     assert written == [(former, 7), (former, 9), (TOPIC_PARTITION, 8)]
-    assert ([office.topic_partition for office in truth.leaders], truth.gone) == ([former, TOPIC_PARTITION], {"t#1"})
+    assert ([term.topic_partition for term in truth.leaders], truth.gone) == ([former, TOPIC_PARTITION], {"t#1"})
     assert truth.epochs_back == []
 
 

@@ -9,7 +9,7 @@ from emulator.judging.explain.broken_promises import Broken, broken_promises, br
 from emulator.judging.explain.history_builder import history_of
 from emulator.judging.explain.recoveries import Recovery
 from emulator.judging.explain.run_history import History, Stated
-from emulator.judging.oracle.truth import Batch, Belief, Truth
+from emulator.judging.oracle.truth import Batch, LeaderView, Truth
 from protocol.events import ZnodeChanged
 from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from protocol.znodes import Leadership, encode_state, state_path
@@ -97,7 +97,7 @@ def test_a_lone_leader_acknowledges_for_all_only_where_it_is_enough(least: int, 
     truth = healthy()
     for replica in truth.logs[PLACE].values():
         replica.append(Batch(3, 3, 0, write("d", 3).digest))
-    truth.beliefs = [Belief(PLACE, "broker-0", 1, least, 3, 0)]
+    truth.leader_views = [LeaderView(PLACE, "broker-0", 1, least, 3, 0)]
     truth.writes = [msgspec.structs.replace(write("d", 3), broker=0, ended=1)]
     assert [broken.what for broken in broken_promises(truth, History())] == kinds
 

@@ -27,7 +27,7 @@ from emulator.judging.explain.run_history import (
     Unseen,
     Written,
 )
-from emulator.judging.oracle.truth import Batch, Office, StepBack, Truth, Write
+from emulator.judging.oracle.truth import Batch, StepBack, Term, Truth, Write
 from emulator.scenario import scenario_model as m
 from tests.emulator.judging.explain.traces import COPIED, LOST, TOPIC_PARTITION, C, committed, rules, stated
 
@@ -500,8 +500,8 @@ def test_a_tail_that_is_written_again_in_the_same_epoch_differs_from_the_followe
 
 def test_epochs_out_of_order_in_a_log_are_a_divergence_and_two_leaders_of_one_epoch_are_not() -> None:
     log = [Batch(0, 0, 2, 100), Batch(1, 1, 1, 101)]
-    offices = [Office(TOPIC_PARTITION, f"broker-{node}", 3, 1.0) for node in (0, 1)]
-    truth = Truth(logs={TOPIC_PARTITION: {"broker-0": log}}, leaders=offices)
+    terms = [Term(TOPIC_PARTITION, f"broker-{node}", 3, 1.0) for node in (0, 1)]
+    truth = Truth(logs={TOPIC_PARTITION: {"broker-0": log}}, leaders=terms)
     found = [broken for broken in broken_promises(truth, History()) if broken.what.startswith("epoch")]
     assert [broken.what for broken in found] == ["epoch-order", "epoch"]
     assert [broken.epoch for broken in found] == [2, -1]
@@ -528,7 +528,7 @@ def test_the_others_hold_something_else_than_the_final_leader() -> None:
     logs = {"broker-0": [Batch(0, 0, 5, 1)], "broker-1": [Batch(0, 0, 0, 2)], "broker-2": [Batch(0, 0, 5, 1)]}
     truth = Truth(
         logs={TOPIC_PARTITION: logs},
-        leaders=[Office(TOPIC_PARTITION, "broker-1", 0, 1.0), Office(TOPIC_PARTITION, "broker-0", 5, 9.0)],
+        leaders=[Term(TOPIC_PARTITION, "broker-1", 0, 1.0), Term(TOPIC_PARTITION, "broker-0", 5, 9.0)],
     )
     (broken,) = broken_promises(truth, History())
     assert (broken.what, broken.others) == ("divergence", (1,))
@@ -546,7 +546,7 @@ def test_all_batches_that_begin_at_one_offset_count_in_their_order() -> None:
     ):
         truth = Truth(
             logs={TOPIC_PARTITION: {"broker-0": one, "broker-1": other}},
-            leaders=[Office(TOPIC_PARTITION, "broker-1", 0, 1.0)],
+            leaders=[Term(TOPIC_PARTITION, "broker-1", 0, 1.0)],
         )
         (broken,) = broken_promises(truth, History())
         assert (broken.what, broken.held, broken.others) == ("divergence", held, others)
@@ -583,7 +583,7 @@ def test_each_copy_has_its_attempt(attempts: int, allowed: bool) -> None:
     truth = Truth(
         logs={TOPIC_PARTITION: {"broker-0": copies}},
         writes=[Write("w:1", "a", TOPIC_PARTITION, -1, "ok", 1, 5), Write("w:2", "a", ("t", 1), -1, "ok", 1, 5)],
-        leaders=[Office(TOPIC_PARTITION, "broker-0", 0, 1.0)],
+        leaders=[Term(TOPIC_PARTITION, "broker-0", 0, 1.0)],
     )
     history = History(attempts={"w:1": attempts, "w:2": 9})
     (broken,) = broken_promises(truth, history)

@@ -5,7 +5,7 @@ Each has one that it must reject.
 import pytest
 
 from emulator.judging.explain.promise_rules import BEHIND_ITS_SUCCESSOR, EMPTY_EPOCH
-from emulator.judging.explain.run_history import Followed, History, Led, Office, Settled, Stated, Stopped
+from emulator.judging.explain.run_history import Followed, History, Led, Settled, Stated, Stopped, Term
 from emulator.judging.explain.settled_state import Unsettled
 from emulator.judging.explain.stopped import EARLIER_LIFE, HALF_WAY, still, unseen
 from emulator.judging.explain.stuck import (
@@ -92,7 +92,7 @@ def test_an_order_for_an_earlier_life_stops_a_replica_of_the_next(
     history = History(
         stopped={(TOPIC_PARTITION, 1): Stopped(at_ms, "removed", "", ((0, 3),))},
         lives=BOUNCED,
-        offices=[Office(0.5, "broker-3", 1)],
+        terms=[Term(0.5, "broker-3", 1)],
         named={("broker-3", 1): named},
     )
     assert still(history, gates_for(version, version), TOPIC_PARTITION, 1) == (EARLIER_LIFE if allowed else "")
@@ -106,17 +106,17 @@ def test_a_fenced_replica_of_an_unseen_incarnation_waits_for_the_last_ones_order
     history = History(
         stopped={(TOPIC_PARTITION, 1): Stopped(30.0, "failed", "FENCED_LEADER_EPOCH", ((0, 3),))},
         lives=BOUNCED,
-        offices=[Office(0.5, "broker-3", 1)],
+        terms=[Term(0.5, "broker-3", 1)],
         named={("broker-3", 1): [named]},
     )
     assert still(history, gates_for(version, version), TOPIC_PARTITION, 1).startswith(rule)
 
 
 def test_a_new_controller_has_seen_all_brokers() -> None:
-    history = History(lives=BOUNCED, offices=[Office(0.5, "broker-3", 1)], named={("broker-3", 1): [2.0]})
+    history = History(lives=BOUNCED, terms=[Term(0.5, "broker-3", 1)], named={("broker-3", 1): [2.0]})
     assert unseen(history, 1)
-    assert not unseen(History(lives=BOUNCED, offices=[*history.offices, Office(25.0, "broker-0", 2)]), 1)
-    assert not unseen(History(lives={"broker-1": [20.0]}, offices=history.offices), 1), "it has not bounced"
+    assert not unseen(History(lives=BOUNCED, terms=[*history.terms, Term(25.0, "broker-0", 2)]), 1)
+    assert not unseen(History(lives={"broker-1": [20.0]}, terms=history.terms), 1), "it has not bounced"
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def past(**changed: object) -> History:
     """The controller of epoch 1 was away from the session service when the state was written."""
     fields: dict[str, object] = {
         "states": {TOPIC_PARTITION: [stated(10.0, 0, 0, (0,), 0)]},
-        "offices": [Office(1.0, "broker-3", 1)],
+        "terms": [Term(1.0, "broker-3", 1)],
         "away": {"broker-3": [(12.0, 900.0)]},
     }
     return History(**{**fields, **changed})  # type: ignore[arg-type]
@@ -169,8 +169,8 @@ def test_no_broker_receives_a_first_state_whose_writer_got_no_response() -> None
         {"created": {(TOPIC_PARTITION, 1)}},  # it was told
         {"leaders": {TOPIC_PARTITION: [Led(20.0, 0, epoch=0, log_end=0)]}},
         {"followers": {TOPIC_PARTITION: [Followed(20.0, 1, leader=0, epoch=0)]}},
-        {"offices": [Office(1.0, "broker-3", 1), Office(5_000.0, "broker-2", 2)]},  # the next has read it
-        {"offices": []},
+        {"terms": [Term(1.0, "broker-3", 1), Term(5_000.0, "broker-2", 2)]},  # the next has read it
+        {"terms": []},
     ],
 )
 def test_otherwise_a_controller_knows_what_it_wrote(changed: dict[str, object]) -> None:
@@ -236,7 +236,7 @@ def test_an_epoch_unknown_to_its_leader_keeps_a_replica_asking(
 )
 def test_decisions_of_a_past_controller_are_not_sent(version: str, states: list[Stated], allowed: bool) -> None:
     """KAFKA-6082."""
-    history = History(states={TOPIC_PARTITION: states}, offices=[Office(0.5, "broker-1", 1), Office(20, "broker-2", 2)])
+    history = History(states={TOPIC_PARTITION: states}, terms=[Term(0.5, "broker-1", 1), Term(20, "broker-2", 2)])
     assert decided_behind(history, gates_for(version), TOPIC_PARTITION) == (BEHIND_ITS_SUCCESSOR if allowed else "")
 
 

@@ -8,7 +8,7 @@ from verification.mutants.mutant import applied
 from verification.mutants.table import MUTANTS
 
 NUMBER = 5
-"""Of seed 1: replicas may lag for 10 s, so that there is peace for long enough."""
+"""Of seed 1: replicas may lag for 10 s, so that the quiescent period is long enough."""
 SCENARIO = drawn(1, NUMBER, "2.8", {})
 
 

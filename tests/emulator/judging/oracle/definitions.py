@@ -7,7 +7,7 @@ from math import inf
 
 from emulator.judging.oracle.liveness import isr_bound_ms, lasting
 from emulator.judging.oracle.partition_incarnations import plain_topic
-from emulator.judging.oracle.truth import Belief, Office, OfGroup, State, Truth, Write
+from emulator.judging.oracle.truth import LeaderView, OfGroup, State, Term, Truth, Write
 from emulator.machines.client.client_state import Read
 from emulator.topology import identifier_named
 from protocol.ids import TopicPartition
@@ -69,13 +69,11 @@ def allowed(truth: Truth, write: Write) -> str:
         for epoch, first, last, digest in truth.appended.get(write.topic_partition, ())
         if digest == write.digest and first <= write.offset <= last
     ]
-    for office in truth.leaders:
-        if office.topic_partition != write.topic_partition or office.found is None:
+    for term in truth.leaders:
+        if term.topic_partition != write.topic_partition or term.found is None:
             continue
-        began_with = any(
-            digest == write.digest and first <= write.offset <= last for digest, first, last in office.found
-        )
-        if epochs and max(epochs) < office.epoch and not began_with:
+        began_with = any(digest == write.digest and first <= write.offset <= last for digest, first, last in term.found)
+        if epochs and max(epochs) < term.epoch and not began_with:
             return "unclean.leader.election"
     for one in truth.forgotten:
         if one.topic_partition == write.topic_partition and one.to <= write.offset < one.log_end:
@@ -88,20 +86,22 @@ def acknowledged_below_min_insync(truth: Truth) -> Iterator[Found]:
         if write.acks != -1 or write.outcome != "ok":
             continue
         node = f"broker-{write.broker}"
-        beliefs = [one for one in truth.beliefs if (one.topic_partition, one.node) == (write.topic_partition, node)]
-        for belief, until in _too_small(beliefs):
-            if belief.ended <= write.ended < until and write.offset >= belief.high_watermark:
-                yield write.topic_partition, write.offset, f"{write.operation} {node} {belief.in_sync} {belief.least}"
+        leader_views = [
+            one for one in truth.leader_views if (one.topic_partition, one.node) == (write.topic_partition, node)
+        ]
+        for view, until in _too_small(leader_views):
+            if view.ended <= write.ended < until and write.offset >= view.high_watermark:
+                yield write.topic_partition, write.offset, f"{write.operation} {node} {view.in_sync} {view.least}"
                 break
 
 
-def _too_small(beliefs: list[Belief]) -> Iterator[tuple[Belief, float]]:
+def _too_small(leader_views: list[LeaderView]) -> Iterator[tuple[LeaderView, float]]:
     until: float = inf
-    for belief in reversed(beliefs):
-        if 0 <= belief.in_sync < belief.least:
-            yield belief, until
+    for view in reversed(leader_views):
+        if 0 <= view.in_sync < view.least:
+            yield view, until
         else:
-            until = float(belief.ended)
+            until = float(view.ended)
 
 
 def too_few_copies(truth: Truth) -> Iterator[Found]:
@@ -114,9 +114,9 @@ def too_few_copies(truth: Truth) -> Iterator[Found]:
         place = write.topic_partition
         if write.acks != -1 or write.outcome != "ok" or place not in settled or place[0] in truth.gone:
             continue
-        nodes = [one.node for one in truth.beliefs if one.topic_partition == place]
+        nodes = [one.node for one in truth.leader_views if one.topic_partition == place]
         least: dict[str, list[int]] = {node: [] for node in nodes}
-        for one in truth.beliefs:
+        for one in truth.leader_views:
             if one.topic_partition == place:
                 least[one.node].append(one.least)
         if f"broker-{write.broker}" not in least or place not in truth.assignments:
@@ -160,17 +160,17 @@ def _may_follow(commit: OfGroup, last: OfGroup, look: OfGroup) -> bool:
     return commit.outcome in ("", "unknown") or (commit.outcome == "ok" and commit.over > last.begun)
 
 
-def overlapping(offices: list[Office]) -> list[tuple[Office, Office]]:
+def overlapping(terms: list[Term]) -> list[tuple[Term, Term]]:
     pairs = []
-    of_partition: dict[TopicPartition | None, list[Office]] = {}
-    for office in offices:
-        of_partition.setdefault(office.topic_partition, []).append(office)
+    of_partition: dict[TopicPartition | None, list[Term]] = {}
+    for term in terms:
+        of_partition.setdefault(term.topic_partition, []).append(term)
     for held in of_partition.values():
-        held.sort(key=lambda office: office.epoch)
+        held.sort(key=lambda term: term.epoch)
         for place, stale in enumerate(held):
             for newer in held[place + 1 :]:
                 if newer.epoch != stale.epoch and newer.node != stale.node:
-                    to_ms = min(inf if office.to_ms is None else office.to_ms for office in (stale, newer))
+                    to_ms = min(inf if term.to_ms is None else term.to_ms for term in (stale, newer))
                     if max(stale.from_ms, newer.from_ms) < to_ms:
                         pairs.append((stale, newer))
     return pairs

@@ -12,7 +12,18 @@ from emulator.judging.oracle.committed_records import Committed
 from emulator.judging.oracle.final_logs import FinalLogs
 from emulator.judging.oracle.group_promises import committed_offset_regression as quick_regression
 from emulator.judging.oracle.promise_registry import Allowances
-from emulator.judging.oracle.truth import Batch, Belief, Forgotten, Given, Office, OfGroup, Peace, State, Truth, Write
+from emulator.judging.oracle.truth import (
+    Batch,
+    Forgotten,
+    Given,
+    LeaderView,
+    OfGroup,
+    QuiescentPeriod,
+    State,
+    Term,
+    Truth,
+    Write,
+)
 from emulator.machines.client.client_state import Read
 from protocol.ids import TopicPartition
 from tests.emulator.judging.oracle.definitions import (
@@ -64,7 +75,7 @@ given_reads = st.builds(
 )  # fmt: skip
 held_batches = st.frozensets(st.tuples(digests, spans).map(lambda one: (one[0], *one[1])), max_size=4)
 led = st.builds(
-    lambda place, node, epoch, from_ms, to_ms, found: Office(place, node, epoch, from_ms, to_ms, found=found),
+    lambda place, node, epoch, from_ms, to_ms, found: Term(place, node, epoch, from_ms, to_ms, found=found),
     places, nodes, st.integers(0, 5), times_ms, ends_ms, st.one_of(st.none(), held_batches),
 )  # fmt: skip
 appended = st.dictionaries(
@@ -72,9 +83,9 @@ appended = st.dictionaries(
     st.sets(st.tuples(st.integers(0, 4), spans, digests).map(lambda one: (one[0], *one[1], one[2])), max_size=8),
     max_size=3,
 )
-beliefs = some(
+leader_views = some(
     st.builds(
-        Belief, places, nodes, st.integers(-1, 3), st.integers(1, 3), offsets, numbers,
+        LeaderView, places, nodes, st.integers(-1, 3), st.integers(1, 3), offsets, numbers,
     ),
     14,
 ).map(lambda reported: sorted(reported, key=lambda one: one.ended))  # fmt: skip
@@ -115,7 +126,7 @@ def test_an_index_of_batches_covers_what_one_of_them_covers(
 @given(logs, some(led), places, digests, st.integers(-1, 9))
 def test_final_logs_hold_what_lies_in_them(
     of_logs: dict[TopicPartition, dict[str, list[Batch]]],
-    leaders: list[Office],
+    leaders: list[Term],
     place: TopicPartition,
     digest: int,
     offset: int,
@@ -128,7 +139,7 @@ def test_final_logs_hold_what_lies_in_them(
 @given(logs, some(led, 3), some(writes), some(given_reads, 16), gone)
 def test_unseen(
     of_logs: dict[TopicPartition, dict[str, list[Batch]]],
-    leaders: list[Office],
+    leaders: list[Term],
     written: list[Write],
     read: list[Given],
     gone: set[str],
@@ -146,7 +157,7 @@ def test_unseen_takes_two_stretches_of_one_operation_that_end_together() -> None
     read = [Given(place, "reader.1:0", Read(at, at, 0, at, 9, 0, 1), stretch=at) for at in (0, 2)]
     written = [Write("client.1:0", "v", place, -1, "ok", 1, 1, broker=0, ended=0)]
     truth = Truth(
-        logs={place: {"broker-0": [Batch(1, 1, 0, 1)]}}, leaders=[Office(place, "broker-0", 0, 0.0)],
+        logs={place: {"broker-0": [Batch(1, 1, 0, 1)]}}, leaders=[Term(place, "broker-0", 0, 0.0)],
         writes=written, reads=read,
     )  # fmt: skip
     assert list(quick.unseen(truth)) == []
@@ -164,7 +175,7 @@ def test_phantom_read(ever: dict[TopicPartition, set[tuple[int, int, int, int]]]
 @given(appended, some(led, 6), forgotten, writes)
 def test_allowances(
     ever: dict[TopicPartition, set[tuple[int, int, int, int]]],
-    leaders: list[Office],
+    leaders: list[Term],
     lacking: list[Forgotten],
     write: Write,
 ) -> None:
@@ -173,9 +184,9 @@ def test_allowances(
 
 
 @settings(max_examples=2 * EXAMPLES, deadline=None)
-@given(some(writes, 14), beliefs)
-def test_acknowledged_below_min_insync(written: list[Write], reported: list[Belief]) -> None:
-    truth = Truth(writes=written, beliefs=reported)
+@given(some(writes, 14), leader_views)
+def test_acknowledged_below_min_insync(written: list[Write], reported: list[LeaderView]) -> None:
+    truth = Truth(writes=written, leader_views=reported)
     found: list[Found] = []
     for one in promise_registry.acknowledged_below_min_insync(truth):
         operation, node, in_sync = (one.details[key] for key in ("operation", "node", "in_sync"))
@@ -185,17 +196,17 @@ def test_acknowledged_below_min_insync(written: list[Write], reported: list[Beli
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
-@given(logs, some(led, 3), some(writes), beliefs, states)
+@given(logs, some(led, 3), some(writes), leader_views, states)
 def test_too_few_copies(
     of_logs: dict[TopicPartition, dict[str, list[Batch]]],
-    leaders: list[Office],
+    leaders: list[Term],
     written: list[Write],
-    reported: list[Belief],
+    reported: list[LeaderView],
     committed: list[State],
 ) -> None:
     truth = Truth(
-        logs=of_logs, leaders=leaders, writes=written, beliefs=reported, states=committed,
-        assignments={("t", 0): (0, 1, 2), ("t", 1): (2, 0)}, peace=Peace(0.0, 90_000.0, 6_000, 10_000),
+        logs=of_logs, leaders=leaders, writes=written, leader_views=reported, states=committed,
+        assignments={("t", 0): (0, 1, 2), ("t", 1): (2, 0)}, quiescent=QuiescentPeriod(0.0, 90_000.0, 6_000, 10_000),
     )  # fmt: skip
     found = [
         (
@@ -221,7 +232,7 @@ def test_committed_offset_regression(looks: list[OfGroup]) -> None:
 
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(some(led, 12))
-def test_offices_held_at_once(held: list[Office]) -> None:
+def test_terms_held_at_once(held: list[Term]) -> None:
     assert list(controller_terms.overlapping(held)) == overlapping(held)
 
 

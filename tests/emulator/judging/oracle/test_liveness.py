@@ -15,5 +15,5 @@ from verification.mutants.table import IN_PEACE as LEFT_IN_PEACE
 def test_how_long_anything_may_stall(version: str, scenario: str, stalled_ms: int) -> None:
     given = {"request.timeout.ms": 9_000, "replica.socket.timeout.ms": 11_000}
     run = play_and_judge(resolve(find_scenario(scenario), version, given), 1, run="r")
-    assert run.truth.peace is not None
-    assert run.truth.peace.stalled_ms == stalled_ms
+    assert run.truth.quiescent is not None
+    assert run.truth.quiescent.stalled_ms == stalled_ms

@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.judging.oracle.partition_incarnations import Incarnations
-from emulator.judging.oracle.truth import Office, State, Truth
+from emulator.judging.oracle.truth import State, Term, Truth
 
 
 def removed_once() -> Incarnations:
@@ -39,7 +39,7 @@ def test_all_facts_are_shown_by_their_names_and_the_removed_topic_is_gone() -> N
     lives = removed_once()
     of = [(lives.name("t", topic_id), 0) for topic_id in ("a", "b")]
     truth = Truth(
-        leaders=[Office(one, "broker-0", 0, 1.0) for one in of],
+        leaders=[Term(one, "broker-0", 0, 1.0) for one in of],
         states=[State(one, 7, 0, 0, (0,), 1) for one in of],
         appended={of[0]: {(0, 0, 0, 1)}, of[1]: {(0, 0, 0, 2)}},
     )

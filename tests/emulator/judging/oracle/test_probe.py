@@ -1,4 +1,4 @@
-"""Terms of office that the probe sees in the brokers' own state.
+"""Terms that the probe sees in the brokers' own state.
 Also machines that break a rule.
 """
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from emulator.judging.judged import play_and_judge
-from emulator.judging.oracle.truth import Office
+from emulator.judging.oracle.truth import Term
 from emulator.machines.broker.partition import Partition
 from emulator.runs.resolve import resolve
 from emulator.runs.scenario_sources import find_scenario
@@ -24,13 +24,13 @@ FIVE = (
     "az-isolated-controller",
 )
 
-def spans(offices: list[Office]) -> list[tuple[str, int, bool]]:
+def spans(terms: list[Term]) -> list[tuple[str, int, bool]]:
     """(node, epoch, whether it ended)"""
-    return [(office.node, office.epoch, office.to_ms is not None) for office in offices]
+    return [(term.node, term.epoch, term.to_ms is not None) for term in terms]
 
 
 @pytest.mark.parametrize("version", ["2.8", "2.6", "1.1"])
-def test_a_killed_leader_is_out_of_office_when_it_dies(version: str) -> None:
+def test_a_killed_leader_is_out_of_its_term_when_it_dies(version: str) -> None:
     played, probe = watched(small("kill: 0", "wait: new leader", version=version))
     assert spans(probe.leaders) == [("broker-0", 0, True), ("broker-1", 1, False)]
     assert spans(probe.controllers) == [("broker-2", 1, False)]
@@ -38,14 +38,14 @@ def test_a_killed_leader_is_out_of_office_when_it_dies(version: str) -> None:
     assert first.to_ms is not None and first.to_ms < second.from_ms <= played.world.now_ms
 
 
-def test_a_killed_controller_is_out_of_office_when_it_dies() -> None:
+def test_a_killed_controller_is_out_of_its_term_when_it_dies() -> None:
     _, probe = watched(small("kill: 2", "wait: new controller"))
     ended, new = probe.controllers
     assert (ended.node, ended.epoch, new.epoch) == ("broker-2", 1, 2)
     assert ended.to_ms is not None and ended.to_ms < new.from_ms and new.to_ms is None
 
 
-def test_a_paused_leader_stays_in_office() -> None:
+def test_a_paused_leader_stays_in_its_term() -> None:
     _, probe = watched(small("pause: broker-0", "wait: new leader"))
     assert spans(probe.leaders) == [("broker-0", 0, False), ("broker-1", 1, False)]
 
@@ -57,7 +57,7 @@ def test_a_broker_that_comes_back_does_not_lead_from_memory() -> None:
 
 @pytest.mark.parametrize("scenario", FIVE)
 @pytest.mark.parametrize("version", ["2.6", "2.8"])
-def test_offices_begin_when_the_nodes_say_so(scenario: str, version: str) -> None:
+def test_terms_begin_with_the_nodes_events(scenario: str, version: str) -> None:
     """State and events are two accounts of one thing.
     The machines of the catalogue tell the truth.
     """
@@ -164,7 +164,7 @@ def test_what_the_topic_of_the_same_name_loses_is_lost() -> None:
 
 def test_the_lives_of_a_topic_have_names_of_their_own() -> None:
     _, probe = watched(small(*RECREATED))
-    names = [office.topic_partition[0] for office in probe.leaders if office.topic_partition is not None]
+    names = [term.topic_partition[0] for term in probe.leaders if term.topic_partition is not None]
     assert [probe.incarnations.shown(name) for name in names] == ["t#1", "t"]
-    assert [office.node for office in probe.leaders] == ["broker-0", "broker-1"]
+    assert [term.node for term in probe.leaders] == ["broker-0", "broker-1"]
     assert (probe.going, len(probe.incarnations.removed["t"])) == (set(), 1)

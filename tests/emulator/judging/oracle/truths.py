@@ -1,7 +1,18 @@
 """Truths written by hand."""
 
 from emulator.judging.oracle.log_extent import Reached
-from emulator.judging.oracle.truth import Batch, Belief, Given, Office, OfGroup, Peace, State, Truth, Waited, Write
+from emulator.judging.oracle.truth import (
+    Batch,
+    Given,
+    LeaderView,
+    OfGroup,
+    QuiescentPeriod,
+    State,
+    Term,
+    Truth,
+    Waited,
+    Write,
+)
 from emulator.machines.client.client_state import Read
 from protocol.ids import NO_BROKER, LeaderEpoch, Offset
 
@@ -22,12 +33,12 @@ def write(value: str, offset: int, *, acks: int = ALL, outcome: str = "ok") -> W
     return Write(f"observer.1:{value}", value, PLACE, acks, outcome, offset, digest(value))
 
 
-def leads(node: int, epoch: int, from_ms: float, to_ms: float | None = None) -> Office:
-    return Office(PLACE, f"broker-{node}", epoch, from_ms, to_ms)
+def leads(node: int, epoch: int, from_ms: float, to_ms: float | None = None) -> Term:
+    return Term(PLACE, f"broker-{node}", epoch, from_ms, to_ms)
 
 
-def controls(node: int, epoch: int, from_ms: float, to_ms: float | None = None) -> Office:
-    return Office(None, f"broker-{node}", epoch, from_ms, to_ms)
+def controls(node: int, epoch: int, from_ms: float, to_ms: float | None = None) -> Term:
+    return Term(None, f"broker-{node}", epoch, from_ms, to_ms)
 
 
 def given(
@@ -58,11 +69,11 @@ def healthy() -> Truth:
         states=[State(PLACE, 7, leader=0, leader_epoch=0, isr=(0, 1, 2), controller_epoch=1, created=True)],
         leaders=[leads(0, 0, 100.0)],
         controllers=[controls(2, 1, 50.0)],
-        beliefs=[Belief(PLACE, f"broker-{NO_BROKER}", 3, 2, 0, 0)],  # whom `write` names
+        leader_views=[LeaderView(PLACE, f"broker-{NO_BROKER}", 3, 2, 0, 0)],  # whom `write` names
         roles_seen=3,
         caches={PLACE: {f"broker-{n}": [(LeaderEpoch(0), Offset(0))] for n in range(3)}},
         logs_found=1,
         assignments={PLACE: (0, 1, 2)},
         waited=[Waited("observer.1:a", 1, "observer", 0, 20_000, 500.0, 1_500.0)],
-        peace=Peace(since_ms=1_000.0, end_ms=60_000.0, session_ms=6_000, lag_ms=10_000),
+        quiescent=QuiescentPeriod(since_ms=1_000.0, end_ms=60_000.0, session_ms=6_000, lag_ms=10_000),
     )
