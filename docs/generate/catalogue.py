@@ -9,10 +9,10 @@ from emulator.scenario.scenario_model import Scenario
 _HEAD = """# Catalogue
 
 Every scenario of `scenarios/`. `faultline run ID` plays one with real processes, `faultline run ID --world
-sim` in the simulated world, `faultline compare RUN ID@VERSION` holds it against what real brokers did.
+sim` in the simulated world. `faultline compare RUN ID@VERSION` compares a run with recordings of real brokers.
 
-Where an article that inspired a scenario says otherwise than Kafka did, both are given: Kafka's behaviour
-is what is expected, the article's claim is a note.
+Some scenarios come from an article. Where the article contradicts Kafka, Kafka's behaviour is expected, and the
+article's claim is a note.
 """
 
 
@@ -38,24 +38,24 @@ def _scenario(path: Path, scenario: Scenario) -> str:
     parts = [f"## {scenario.id}\n", f"**{scenario.title}.**\n", f"{_comment(path)}\n"]
     if scenario.article:
         parts.append(f"*The article:* {cell(scenario.article)}\n")
-    parts.append("Kafka, as expected here:\n")
+    parts.append("Expected of Kafka:\n")
     for expectation in scenario.expectations:
         parts.append(f"- {expectation.text}{_only(expectation.kafka)}")
     parts.append("")
     if scenario.expects_violations:
-        parts.append("Promises it is there to break:\n")
+        parts.append("Expected violations:\n")
         for violation in scenario.expects_violations:
             check = f"[{violation.check}](checks.md#{violation.check})"
             parts.append(f"- {check}{_only(violation.kafka)}: {cell(violation.because)}")
         parts.append("")
     if scenario.expects_exits:
-        parts.append("Processes that end by themselves:\n")
+        parts.append("Expected exits:\n")
         for ends in scenario.expects_exits:
             only = f" ({', '.join(ends.kafka)})" if ends.kafka else ""
             parts.append(f"- {ends.node}{only}: {cell(ends.because)}")
         parts.append("")
     if scenario.races:
-        parts.append("Races that no recording happened to catch:\n")
+        parts.append("Races without a recording:\n")
         parts += [f"- {race.name} ({race.rule})" for race in scenario.races]
         parts.append("")
     return "\n".join(parts)
