@@ -1,4 +1,4 @@
-"""A timeline as SVG, with the positions of `layout`.
+"""A timeline as SVG, with the positions of `page_layout`.
 
 A broker's lane shows its log as a stepped area (log end) with the high watermark as a line in it, on the colour of the
 leader epoch while it leads; above them the writes that it acknowledged. Every element has its description in

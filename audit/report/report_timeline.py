@@ -1,4 +1,4 @@
-"""Data of a picture of a run: intervals, series and marks. Built by `reading`."""
+"""Data of a picture of a run: intervals, series and marks. Built by `report_input`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A verdict as test cases of CI systems; `junit` and `markdown` are made of them. Pure.
+"""A verdict as test cases of CI systems; `junit` and `markdown_summary` use them. Pure.
 
 There is a case for each expectation, for each check, and for whether the run can be trusted. A broken promise is a
 *failure*. An unknown result is an *error*, because a build should not pass on it. A violation that the scenario

@@ -1,4 +1,4 @@
-"""A simulated run's directory (`layout`), as `write_simulated` leaves it.
+"""A simulated run's directory (`run_layout`), written by `write_simulated`.
 
 In the network world the nodes write theirs while they run. Same seed and name, same bytes; only verdict.json has the
 run's duration.

@@ -1,6 +1,6 @@
 """Steps of clients: produce, fetch, consume, commit, and administration of the cluster.
 
-`model` exports them, too.
+`scenario_model` exports them, too.
 """
 
 from typing import Any, ClassVar

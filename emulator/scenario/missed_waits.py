@@ -34,7 +34,7 @@ def missed_waits(steps: Sequence[m.AnyStep], timeline: Sequence[Mapping[str, Any
 
 
 def whenever(why: str) -> str:
-    """Such a line without its moment, in which seeds of one scenario differ; any other as it is."""
+    """The line without its time, in which seeds of one scenario differ; any other line as it is."""
     return re.sub(r"(timed out after [\d.e+]+ s), at [\d.]+ s;", r"\1;", why)
 
 

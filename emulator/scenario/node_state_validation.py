@@ -1,8 +1,8 @@
 """Validation of a scenario's steps against the state of its machines and topics.
 
-A machine to break must be able to run, a topic to create must not exist. Only certain contradictions are faults of the
-file. A node may die by itself, so the state of such a node is unknown; steps in the background or repeated ones leave
-every state unknown.
+A node of a fault must be able to run, and a topic to create must not exist. Only certain contradictions are errors of
+the file. A node may die by itself, so its state is unknown after some steps. Background and repeated steps make the
+state of their nodes unknown.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,8 +17,8 @@ NEVER, DEAD, RUNS, PAUSED = "never", "dead", "runs", "paused"
 TOPIC_STEPS = m.CreateTopic | m.DeleteTopic
 
 
-class Standings:
-    """{node: as the steps so far have left it}; one that is not in it may be anything."""
+class NodeStates:
+    """State of each node after the steps so far; a node without an entry may have any state."""
 
     def __init__(self, topology: Topology) -> None:
         self._topology = topology
@@ -26,10 +26,10 @@ class Standings:
         self._is = dict.fromkeys((node.name for node in topology.nodes), NEVER)
         self._is |= dict.fromkeys((node.name for node in others), RUNS)  # they are started first, before every step
         self._topics: set[str] = set()
-        """Those that are certainly there."""
+        """Topics that certainly exist."""
 
     def take(self, node: Node, steps: Iterable[m.AnyStep]) -> Iterator[tuple[Node, str]]:
-        """Faults of these steps, of `node`; updates the state."""
+        """Errors of these steps, of `node`; updates the states."""
         for step in steps:
             if isinstance(step, m.Background | m.Repeat):
                 for one in _machine_steps(step):

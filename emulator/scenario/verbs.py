@@ -17,7 +17,7 @@ from emulator.scenario import topic_verbs as topics
 from emulator.scenario import workload_verbs as load
 from emulator.scenario.conditions import EVERY_ISR_FULL, Condition, described
 from emulator.scenario.document import SECONDS_MAX, nearest, plain, shown
-from emulator.scenario.node_state_validation import Standings
+from emulator.scenario.node_state_validation import NodeStates
 from emulator.scenario.recording import RECORDED
 from emulator.scenario.step_reader import LINK_KEYS, Keys, StepReader, Steps, Verb
 from emulator.scenario.waits import read_condition
@@ -37,7 +37,7 @@ def read_script(reader: StepReader, node: Node) -> tuple[m.AnyStep, ...]:
     Records contradictions in their order.
     """
     reader.rename(node)
-    standings = Standings(reader.topology)
+    standings = NodeStates(reader.topology)
     found: Steps = []
     problems: list[tuple[Node, str]] = []
     for item, steps in _items(reader, node):

@@ -1,10 +1,15 @@
-"""From an answer to a status and JSON. Pure.
+"""HTTP responses: status and JSON of each answer. Pure.
 
-| status | when | |---|---| | 200, 201 | done: the command's output with `--json` | | 400 | invalid request: a body, a
-parameter | | 401, 403 | wrong token; Host not allowed, or a page in a browser sent it | | 404 | no such path; no node,
-topic, fault or AZ of that name | | 405 | no such method of that path | | 409 | the cluster's state does not allow it |
-| 408, 413, 431 | too slow or too long: a body, a head | | 500 | a bug of ours | | 503 | not ready; too many requests,
-or the cluster ends: try again | | 504 | not finished in time: it goes on |
+    200, 201        done: the command's output with `--json`
+    400             invalid request: a body, a parameter
+    401, 403        wrong token; Host not allowed, or the request comes from a page in a browser
+    404             no such path; no node, topic, fault or AZ of that name
+    405             no such method of that path
+    408, 413, 431   too slow or too long: a body, a head
+    409             the cluster's state does not allow it
+    500             a bug of faultline
+    503             not ready, too many requests, or the cluster ends: retry
+    504             not finished in time: the request continues
 
 An error is `{"error": "one line", "code": 2}`, with the results so far beside it. `code`: the command's exit code.
 """

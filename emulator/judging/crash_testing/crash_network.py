@@ -126,7 +126,7 @@ def mending(script: tuple[m.AnyStep, ...], topology: Topology) -> tuple[m.AnySte
 
 
 class AttendedExecutor(FaultExecutor):
-    """Executor of the player's actions that restarts dead nodes, by the rules of `attendant`."""
+    """Executor of the player's actions that restarts dead nodes, by the rules of `crash_driver`."""
 
     def __init__(
         self, cluster: Cluster, run_dir: Path, plan: Plan, player: Player, order: Path, script_steps: int, spec: RunSpec

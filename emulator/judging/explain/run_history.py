@@ -1,6 +1,7 @@
 """Facts about a run's past: states, roles, writes and copies of records, clients' results.
 
-Plain data: `historian` builds it from events, a test by hand."""
+Plain data: `history_builder` makes it from events, a test by hand.
+"""
 
 import msgspec
 

@@ -1,7 +1,7 @@
 """One partition on one broker: its role, its in-sync set as it knows it, its high watermark.
 
 The leader passes in log ends and fetches; the high watermark follows. Rules: semantics 1.1 to 1.5. ISR changes are
-decided here and executed by `isr_changes`. While a change is written straight to ZooKeeper the partition is
+decided here and executed by `isr_writes`. While a change is written straight to ZooKeeper the partition is
 *locked* (semantics 1.6).
 """
 

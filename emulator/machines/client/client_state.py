@@ -48,7 +48,7 @@ class TooManyExchanges(RuntimeError):
 
 
 class TooManyClientRequests(RuntimeError):
-    """More requests at once than REQUESTS_MAX (`client_asker`)."""
+    """More requests at once than REQUESTS_MAX (`client_requests`)."""
 
 
 class Leader(msgspec.Struct, frozen=True):

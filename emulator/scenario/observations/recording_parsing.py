@@ -1,8 +1,8 @@
 """Reading observations: a file's text to `Observations`, or one message with the place.
 
 Strict about structure (a missing key, a list where a number belongs), lenient about the value in a leaf:
-a wrong value is a difference for `compare` to report, not a file that cannot be read. Kinds of `saw` that
-`model` does not know are kept as they are.
+a wrong value is a difference for `recording_comparison` to report, not a file that cannot be read. Kinds of `saw` that
+`observation_model` does not know are kept as they are.
 """
 
 from collections.abc import Iterator

@@ -55,7 +55,7 @@ class Timekeeper:
     def claim(self, key: TimerKey, number: int, due_ms: float, now_ms: float) -> bool:
         """Claim a timer just before TimerFired; count its lateness.
 
-        False if the timer was cancelled or moved since it rang.
+        False if the timer was cancelled or moved since it fired.
         """
         if not self._timers.claim(key, number):
             return False

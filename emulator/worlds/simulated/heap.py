@@ -5,7 +5,7 @@
 Everything drawn comes from one seeded source; ties are broken by `seq`. Nothing of an ended incarnation reaches the
 next one: every entry checks the incarnation it was made for.
 
-A part of `world.SimulatedWorld`, as are the faults of its nodes (`breakable`).
+A part of `world.SimulatedWorld`, as are the faults of its nodes (`fault_targets`).
 """
 
 from abc import abstractmethod
