@@ -1,9 +1,11 @@
 """The base of all events, and the levels at which they are written."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal, get_args
 
 import msgspec
+
+from protocol.ids import TopicPartition
 
 EVENT_FORMAT = 2
 FORMATS_READ = (1, EVENT_FORMAT)
@@ -18,6 +20,9 @@ class Event(msgspec.Struct, omit_defaults=False, gc=False):
 
     NAME: ClassVar[str] = ""
     LEVEL: ClassVar[Level] = "replica"
+
+    def name_topic(self, topic_ids: Mapping[TopicPartition, str]) -> None:
+        """Set the topic's id, if the event is about a partition and has none."""
 
 
 class OfTopic(Event, kw_only=True):
@@ -35,6 +40,10 @@ class OfPartition(OfTopic):
 
     topic: str
     partition: int
+
+    def name_topic(self, topic_ids: Mapping[TopicPartition, str]) -> None:
+        if not self.topic_id:
+            self.topic_id = topic_ids.get((self.topic, self.partition), "")
 
 
 def ids_text(ids: Sequence[int]) -> str:

@@ -9,7 +9,7 @@ from typing import Protocol
 from emulator.machines.broker.settings import BrokerSettings
 from emulator.storage.files import Files
 from protocol.chance import Chance
-from protocol.events import Event, OfPartition
+from protocol.events import Event
 from protocol.gates import Gates
 from protocol.ids import BrokerId, TopicPartition
 from protocol.machine import Now, TimerKey
@@ -71,8 +71,7 @@ class BrokerContext:
 
     def emit(self, event: Event) -> None:
         """Emit an event, about a partition with the topic's id."""
-        if isinstance(event, OfPartition) and not event.topic_id:
-            event.topic_id = self.topic_ids.get((event.topic, event.partition), "")
+        event.name_topic(self.topic_ids)
         self.out.emit(event)
 
     def set_timer(self, key: TimerKey, after_ms: float, due: Callable[[], None]) -> None:
