@@ -175,7 +175,8 @@ def _epochs_out_of_order(log: list[Batch]) -> Iterator[tuple[int, int, int]]:
     ranges: dict[int, tuple[int, int]] = {}
     for batch in log:
         first, last = ranges.get(batch.epoch, (batch.first, batch.last))
-        ranges[batch.epoch] = (min(first, batch.first), max(last, batch.last))
+        first, last = batch.first if batch.first < first else first, batch.last if batch.last > last else last
+        ranges[batch.epoch] = (first, last)
     before = -1
     for epoch, (first, last) in sorted(ranges.items()):
         if first < before:

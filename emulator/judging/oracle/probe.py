@@ -108,7 +108,7 @@ class Probe:
             ):
                 self._partition_changed(watch, topic_partition, partition, round(now_ms, PLACES))
             elif log is not None and (log.high_watermark != last.high_watermark or log.log_end != last.log_end):
-                self._log_changed(watch, last, log, round(now_ms, PLACES))
+                self._log_changed(watch, last, log, now_ms)
         if watch.cuts != node.cuts:
             self._cut(watch)
         controller, term = watch.controller, watch.control
@@ -196,7 +196,7 @@ class Probe:
         least, ended = partition.settings.min_insync_replicas, len(self._operations.ended)
         self.leader_views.note(LeaderView(seen.key, watch.name, in_sync, least, max(0, high_watermark), ended))
 
-    def _log_changed(self, watch: Watch, seen: Seen, log: Log, at_ms: float) -> None:
+    def _log_changed(self, watch: Watch, seen: Seen, log: Log, now_ms: float) -> None:
         """Record a new log end or high watermark."""
         log_end, high_watermark, first = log.log_end, log.high_watermark, log.segments[0]
         if log_end < seen.log_end:
@@ -208,13 +208,15 @@ class Probe:
         if log_end > seen.log_end:
             self.written.appended(seen.batches, log, seen.log_end, watch.node.files)
             if seen.term is not None:
-                seen.term.appended_ms.append(at_ms)
+                seen.term.appended_ms.append(round(now_ms, PLACES))
         seen.log_end, seen.high_watermark = log_end, high_watermark
         reached = seen.reached
-        reached.log_end = max(reached.log_end, log_end)
-        reached.high_watermark = max(reached.high_watermark, high_watermark)
+        if log_end > reached.log_end:
+            reached.log_end = log_end
+        if high_watermark > reached.high_watermark:
+            reached.high_watermark = high_watermark
         if seen.term is not None:
-            self._watermark(watch.name, seen.key, seen.epoch, high_watermark, at_ms)
+            self._watermark(watch.name, seen.key, seen.epoch, high_watermark, now_ms)
 
     def _log_found(self, watch: Watch, topic_partition: TopicPartition, seen: Seen, log: Log) -> None:
         """Record a partition's log: found by this incarnation and perhaps cut already, or new."""
@@ -246,12 +248,15 @@ class Probe:
         self._highest_epoch[node, topic_partition] = max(highest, epoch)
 
     def _watermark(
-        self, node: str, topic_partition: TopicPartition, epoch: int, high_watermark: int, at_ms: float
+        self, node: str, topic_partition: TopicPartition, epoch: int, high_watermark: int, now_ms: float
     ) -> None:
-        highest = self._highest_watermark.get((node, topic_partition, epoch), -1)
+        place = (node, topic_partition, epoch)
+        highest = self._highest_watermark.get(place, -1)
         if high_watermark < highest:
+            at_ms = round(now_ms, PLACES)
             self.watermarks_back.append(StepBack(topic_partition, node, epoch, highest, high_watermark, at_ms))
-        self._highest_watermark[node, topic_partition, epoch] = max(highest, high_watermark)
+        elif high_watermark > highest:
+            self._highest_watermark[place] = high_watermark
 
     def _control(self, watch: Watch, epoch: int, at_ms: float) -> None:
         """Record a controller's epoch; 0: not active, or still without an own epoch (up to 2.0)."""

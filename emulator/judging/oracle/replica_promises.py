@@ -60,7 +60,8 @@ def epoch_cache(truth: Truth) -> Iterator[Violation]:
             cache: dict[int, int] = dict(truth.caches.get(topic_partition, {}).get(node, ()))
             firsts: dict[int, int] = {}
             for batch in log:
-                firsts[batch.epoch] = min(batch.first, firsts.get(batch.epoch, batch.first))
+                if batch.first <= firsts.get(batch.epoch, batch.first):
+                    firsts[batch.epoch] = batch.first
             has = _entries_text(cache)
             for epoch, first in sorted(firsts.items()):
                 if epoch >= 0 and cache.get(epoch) != first:
