@@ -18,7 +18,7 @@ from emulator.machines.broker.purgatory import Purgatory
 from emulator.machines.broker.replica_manager import COMPACTS, Replicas
 from emulator.machines.broker.request_channel import Request
 from emulator.storage.files import StorageError
-from protocol.errors import ErrorCode
+from protocol.errors import NO_ERROR, ErrorCode
 from protocol.ids import NO_OFFSET, Offset
 from protocol.messages.replication_messages import ProducePartition, ProduceRequest, ProduceResponse, ProduceResult
 from protocol.records.format import read_records
@@ -162,7 +162,7 @@ class Appends:
         first = placed.headers[0]
         if first.producer_id >= 0:
             error, written = log.producers.check(first)
-            if error != ErrorCode.NONE:
+            if error:
                 raise _Refused(error)
             if written is not None:
                 # A retry of a batch in the log waits like the first attempt (semantics 11.1). It advances the high
@@ -191,7 +191,7 @@ class Appends:
 
     def _written(self, entry: ProducePartition, partition: Partition, base_offset: Offset) -> ProduceResult:
         ends = (base_offset, partition.the_log.log_start)
-        return ProduceResult(entry.topic, entry.partition, ErrorCode.NONE, *ends, partition.topic_id)
+        return ProduceResult(entry.topic, entry.partition, NO_ERROR, *ends, partition.topic_id)
 
     def _refused(self, entry: ProducePartition, error: ErrorCode) -> ProduceResult:
         """Result of a refusal. Where it carries the log start, a leader with a log refused."""

@@ -99,7 +99,8 @@ class DelayedFetch(Delayed):
                 return None
         if entry.fetch_offset >= stop:
             return 0
-        return min(entry.max_bytes, log.bytes_between(entry.fetch_offset, stop))
+        there_bytes = log.bytes_between(entry.fetch_offset, stop)
+        return there_bytes if there_bytes < entry.max_bytes else entry.max_bytes
 
     # --- answering ---
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.purgatory import Delayed
 from emulator.machines.broker.request_channel import Request
-from protocol.errors import ErrorCode
+from protocol.errors import NO_ERROR, ErrorCode
 from protocol.ids import NO_OFFSET, Offset
 from protocol.messages.replication_messages import ProduceResult
 
@@ -49,7 +49,7 @@ class DelayedProduce(Delayed):
             error = _outcome(partition, offset)
             if error is not None:
                 self._settle(index, error)
-                if error == ErrorCode.NOT_LEADER_OR_FOLLOWER:
+                if error and error == ErrorCode.NOT_LEADER_OR_FOLLOWER:
                     self._results[index].base_offset = NO_OFFSET
         return not self._required
 
@@ -79,4 +79,4 @@ def _outcome(partition: Partition, required_offset: Offset) -> ErrorCode | None:
         return None
     if len(partition.maximal_isr) < partition.settings.min_insync_replicas:
         return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
-    return ErrorCode.NONE
+    return NO_ERROR

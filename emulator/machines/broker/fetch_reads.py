@@ -9,7 +9,7 @@ from emulator.machines.broker.replica_manager import Replicas
 from emulator.machines.broker.request_channel import Request
 from emulator.machines.broker.settings import LONG_MAX
 from emulator.storage.files import StorageError
-from protocol.errors import ErrorCode
+from protocol.errors import NO_ERROR, ErrorCode
 from protocol.ids import NO_OFFSET, BrokerId, LeaderEpoch, Offset
 from protocol.messages.replication_messages import (
     DivergingEpoch,
@@ -55,7 +55,7 @@ class Reads:
             if limited_each:
                 result.incomplete = self._nothing_whole(entry, result, fetch.replica_id)
             elif result.records:
-                left_bytes = max(0, left_bytes - len(result.records))
+                left_bytes -= len(result.records)
                 first = False
             reads.append(Read(result, leader_log_end, at_ms))
         return reads
@@ -75,7 +75,7 @@ class Reads:
         topic_partition = (entry.topic, entry.partition)
         if partition is None:
             return FetchedPartition(*topic_partition, self._replicas.error_if_not_leader(topic_partition)), NO_OFFSET
-        error, log = ErrorCode.NONE, partition.log
+        error, log = NO_ERROR, partition.log
         if entry.current_leader_epoch != partition.leader_epoch:
             error = fence(partition, entry.current_leader_epoch)
         if not error and (log is None or not partition.leads):
@@ -104,13 +104,14 @@ class Reads:
         records = b""
         if entry.fetch_offset < stop and (left_bytes > 0 or first):
             try:
-                records = log.read(entry.fetch_offset, stop, min(entry.max_bytes, left_bytes), at_least_one=first)
+                most_bytes = entry.max_bytes if entry.max_bytes < left_bytes else left_bytes
+                records = log.read(entry.fetch_offset, stop, most_bytes, at_least_one=first)
             except StorageError as failure:
                 self._replicas.storage_failed(failure)
                 return FetchedPartition(*topic_partition, ErrorCode.KAFKA_STORAGE_ERROR), NO_OFFSET
         ends = (high_watermark, log.log_start)
         topic_id = self._context.topic_ids.get(topic_partition, "")
-        return FetchedPartition(*topic_partition, ErrorCode.NONE, *ends, records=records, topic_id=topic_id), log_end
+        return FetchedPartition(*topic_partition, NO_ERROR, *ends, records=records, topic_id=topic_id), log_end
 
     # --- answering ---
 

@@ -287,7 +287,8 @@ class ReplicaFetcher:
         for header in headers:
             partition.appended(header, as_leader=False)
         partition.follow_high_watermark(result.high_watermark)
-        state.lag = max(0, result.high_watermark - log.log_end)
+        lag = result.high_watermark - log.log_end
+        state.lag = lag if lag > 0 else 0
         if self._context.gates.fetch_version >= FIRST_WITH_LOG_START and result.log_start > log.log_start:
             if result.log_start > log.high_watermark:
                 self._failed(topic_partition, f"the leader's log start {result.log_start} is above the high watermark")

@@ -70,7 +70,7 @@ class Fetches:
     def _tell_out_of_range(self, fetch: FetchRequest, reads: list[Read], correlation: int) -> None:
         """Emit an event for every fetch offset of a follower that this leader does not have."""
         for entry, read in zip(fetch.partitions, reads, strict=True):
-            if read.result.error != ErrorCode.OFFSET_OUT_OF_RANGE:
+            if not read.result.error or read.result.error != ErrorCode.OFFSET_OUT_OF_RANGE:
                 continue
             topic_partition = (entry.topic, entry.partition)
             partition = self._replicas.partitions.get(topic_partition)

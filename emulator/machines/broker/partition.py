@@ -221,9 +221,10 @@ class Partition:
     def follow_high_watermark(self, leaders: Offset) -> None:
         """Set a follower's high watermark: the leader's, clamped to the own log. May move back."""
         log = self.the_log
-        clamped = max(log.log_start, min(leaders, log.log_end))
-        if clamped != log.high_watermark:
-            self._moved(clamped)
+        if not log.log_start <= leaders <= log.log_end:
+            leaders = max(log.log_start, min(leaders, log.log_end))
+        if leaders != log.high_watermark:
+            self._moved(leaders)
 
     def _moved(self, high_watermark: Offset) -> None:
         log = self.the_log

@@ -6,7 +6,7 @@ It is rebuilt from the batches' headers, so it survives a failover and disappear
 from collections import deque
 
 from emulator.machines.broker.broker_state import RememberedBatch
-from protocol.errors import ErrorCode
+from protocol.errors import NO_ERROR, ErrorCode
 from protocol.gates import Gates
 from protocol.ids import Offset
 from protocol.records.types import BatchHeader
@@ -60,12 +60,12 @@ class ProducerState:
             return ErrorCode.NONE, None
         for written in producer.batches:
             if (written.first_sequence, written.last_sequence) == (header.base_sequence, header.last_sequence):
-                return ErrorCode.NONE, written
+                return NO_ERROR, written
         expected = (producer.batches[-1].last_sequence + 1) % SEQUENCE_BOUND
         if header.base_sequence != expected:
             # Also for a duplicate too old to be remembered: no version's log responds DUPLICATE_SEQUENCE_NUMBER.
             return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, None
-        return ErrorCode.NONE, None
+        return NO_ERROR, None
 
     def appended(self, header: BatchHeader) -> None:
         """Remember a batch, from a producer or from the leader."""

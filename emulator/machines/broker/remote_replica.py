@@ -36,10 +36,13 @@ class RemoteReplica:
 
         `leader_log_end` as of the read (KAFKA-4485).
         """
+        caught_up_ms = LONG_AGO_MS
         if fetch_offset >= leader_log_end:
-            self.last_caught_up_ms = max(self.last_caught_up_ms, now_ms)
+            caught_up_ms = now_ms
         elif fetch_offset >= self.last_fetch_leader_log_end:
-            self.last_caught_up_ms = max(self.last_caught_up_ms, self.last_fetch_ms)
+            caught_up_ms = self.last_fetch_ms
+        if caught_up_ms > self.last_caught_up_ms:
+            self.last_caught_up_ms = caught_up_ms
         self.log_end = fetch_offset
         self.last_fetch_leader_log_end = leader_log_end
         self.last_fetch_ms = now_ms

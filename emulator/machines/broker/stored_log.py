@@ -124,7 +124,8 @@ class StoredLog:
         """Size of the batches from the one with `offset` up to `stop_offset`, within one segment."""
         for segment in self._segments_from(offset):
             if offset < segment.next_offset:
-                return max(0, segment.position_of(stop_offset) - segment.position_of(offset))
+                size_bytes = segment.position_of(stop_offset) - segment.position_of(offset)
+                return size_bytes if size_bytes > 0 else 0
         return 0
 
     def _segments_from(self, offset: Offset) -> list[Segment]:

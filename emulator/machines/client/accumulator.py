@@ -6,12 +6,11 @@ backs off holds up those behind it.
 """
 
 from collections import deque
-from collections.abc import Iterable
 
 from emulator.machines.client.client_operations import Operation
 from emulator.machines.client.client_settings import ProducerSettings
 from emulator.machines.client.client_state import Done
-from emulator.machines.client.deadlines import NEVER, is_due
+from emulator.machines.client.deadlines import NEVER, earliest_ms, is_due
 from emulator.machines.client.producer_batch import ProducerBatch, size_bound_bytes
 from protocol.ids import TopicPartition
 from protocol.machine import Now
@@ -68,7 +67,9 @@ class Accumulator:
             queue[-1].add(value, operation, done, record_key)
             queue[-1].appended_ms = now.mono_ms
             return True
-        memory = max(settings.batch_size, size_bound_bytes(settings.magic, value, record_key))
+        memory = size_bound_bytes(settings.magic, value, record_key)
+        if memory < settings.batch_size:
+            memory = settings.batch_size
         if self.memory_used_bytes + memory > settings.buffer_memory:
             return False
         deadline_ms = NEVER
@@ -148,8 +149,7 @@ class Accumulator:
 
     def next_expiry_ms(self) -> float:
         """Time of the next expiry (mono_ms)."""
-        expiries: Iterable[float] = (self._expires_at_ms(key, queue) for key, queue in self._queues.items() if queue)
-        return min(expiries, default=NEVER)
+        return earliest_ms([self._expires_at_ms(key, queue) for key, queue in self._queues.items() if queue])
 
     def _expires_at_ms(self, key: TopicPartition, queue: deque[ProducerBatch]) -> float:
         batch = queue[0]

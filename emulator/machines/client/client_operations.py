@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from emulator.machines.client.client_state import FetchedEntry, Kept, Left, Read, Requested
-from protocol.errors import TRAITS, ErrorCode
+from protocol.errors import TRAITS
 from protocol.events import AttemptEnded, AttemptSent, OperationEnded, OperationInvoked, PositionLeft, RecordsRead
 from protocol.events.record_values import values_text
 from protocol.ids import EPOCH_UNKNOWN, NO_BROKER, NO_OFFSET, BrokerId, LeaderEpoch, Offset
@@ -17,16 +17,14 @@ from protocol.outbox import Outbox
 
 KeptOperations: TypeAlias = Kept["Operation"]
 """Operations kept for later queries."""
+_DEFINITE = frozenset(int(code) for code, traits in TRAITS.items() if traits.definite)
 NO_ANSWER = -2
 """`AttemptEnded.error` without a response: refused, lost or timed out."""
 
 
 def is_definite(error: int) -> bool:
     """Whether a response with `error` proves that nothing was done; unknown codes prove nothing."""
-    try:
-        return TRAITS[ErrorCode(error)].definite
-    except ValueError:
-        return False
+    return error in _DEFINITE
 
 
 class Operation:
@@ -134,7 +132,8 @@ class Operation:
     def fetch_answered(self, now_ms: float) -> None:
         """Note a fetch response, maybe without new records."""
         first, last = self.answered_ms or (now_ms, now_ms)
-        self.silent_ms = max(self.silent_ms, now_ms - last)
+        if now_ms - last > self.silent_ms:
+            self.silent_ms = now_ms - last
         self.answered_ms = first, now_ms
 
     def given(self, out: Outbox, entry: FetchedEntry, *, high_watermark: int, broker: int, topic_id: str = "") -> None:
@@ -179,7 +178,7 @@ class Operation:
         """End the operation; returns its outcome: ok with error 0, else failed or unknown."""
         assert not self.ended, f"{self.identifier} ended twice"
         self.ended = True
-        outcome = "ok" if error == ErrorCode.NONE else "unknown" if self.doubtful else "failed"
+        outcome = "ok" if not error else "unknown" if self.doubtful else "failed"
         self.outcome, self.offset, self.digest = outcome, offset, digest
         if self.kept is not None:
             self.over = len(self.kept)

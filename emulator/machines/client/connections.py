@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from emulator.machines.client.client_settings import ClientSettings
 from emulator.machines.client.client_state import Failure
-from emulator.machines.client.deadlines import NEVER, is_due
+from emulator.machines.client.deadlines import NEVER, earliest_ms, is_due
 from protocol.chance import Chance
 from protocol.machine import ConnectionEvent, ConnectionLost, MessageReceived, Now
 from protocol.messages.message_base import Message
@@ -183,7 +183,7 @@ class BrokerConnections:
                     request.answered(now, out, Failure("NetworkException", "another answer came", True))
                 return
             if request.deadline_ms == channel.deadline_ms:
-                channel.deadline_ms = min((other.deadline_ms for other in channel.in_flight.values()), default=NEVER)
+                channel.deadline_ms = earliest_ms([other.deadline_ms for other in channel.in_flight.values()])
             request.answered(now, out, message)
         elif isinstance(event, ConnectionLost):
             self._give_up(now, out, channel, event.reason)
@@ -194,6 +194,8 @@ class BrokerConnections:
 
     def poll(self, now: Now, out: Outbox) -> None:
         """Give up connections and requests that have waited too long."""
+        if not is_due(now, self.next_at_ms()):
+            return
         for channel in list(self._channels.values()):
             if channel.connection and is_due(now, channel.deadline_ms):
                 out.close(channel.connection)

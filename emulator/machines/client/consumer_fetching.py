@@ -99,8 +99,8 @@ class Fetching:
                 if isinstance(answer, Failure):
                     self._trouble.wait(now, position)
                 else:
-                    missing = FetchedPartition(*key, ErrorCode.UNKNOWN_SERVER_ERROR)
-                    self._fetched(now, out, key, position, results.get(key, missing), leader.broker)
+                    result = results.get(key) or FetchedPartition(*key, ErrorCode.UNKNOWN_SERVER_ERROR)
+                    self._fetched(now, out, key, position, result, leader.broker)
 
         request = FetchRequest(
             replica_id=CONSUMER_REPLICA_ID,
@@ -136,14 +136,7 @@ class Fetching:
         broker: BrokerId,
     ) -> None:
         settings = self._settings
-        if result.error == ErrorCode.OFFSET_OUT_OF_RANGE:
-            if reset_timestamp(self._settings) is None:
-                self._trouble.stop(now, out, key, position, "OffsetOutOfRangeException")
-            else:
-                self._trouble.reset(now, out, key, position, "OffsetOutOfRangeException")
-                position.restart()
-            return
-        if result.error != ErrorCode.NONE:
+        if result.error:
             self._refused(now, out, key, position, result.error)
             return
         position.operation.fetch_answered(now.mono_ms)
@@ -175,7 +168,13 @@ class Fetching:
 
         The old consumer retries after any error (ConsumerFetcherThread.handlePartitionsWithErrors).
         """
-        if error in _WITHOUT_METADATA:
+        if error == ErrorCode.OFFSET_OUT_OF_RANGE:
+            if reset_timestamp(self._settings) is None:
+                self._trouble.stop(now, out, key, position, "OffsetOutOfRangeException")
+            else:
+                self._trouble.reset(now, out, key, position, "OffsetOutOfRangeException")
+                position.restart()
+        elif error in _WITHOUT_METADATA:
             self._trouble.wait(now, position)
         elif error in _EXPECTED or self._settings.offsets_storage == "zookeeper":
             self._trouble.again(now, position)

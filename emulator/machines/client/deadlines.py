@@ -16,6 +16,15 @@ def is_due(now: Now, at_ms: float) -> bool:
     return at_ms <= now.mono_ms + DUE_SLACK_MS
 
 
+def earliest_ms(deadlines_ms: Iterable[float]) -> float:
+    """The first of these, NEVER without any: `min`, at half its cost."""
+    first_ms = NEVER
+    for at_ms in deadlines_ms:
+        if at_ms < first_ms:
+            first_ms = at_ms
+    return first_ms
+
+
 class PollTimer:
     """The only timer of a component that does all possible work whenever it runs.
 

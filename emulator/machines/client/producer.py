@@ -16,7 +16,7 @@ from emulator.machines.client.client_operations import NO_ANSWER, Operation, Ope
 from emulator.machines.client.client_settings import ProducerSettings
 from emulator.machines.client.client_state import Done, Failure
 from emulator.machines.client.connections import BrokerConnections
-from emulator.machines.client.deadlines import NEVER, PollTimer, is_due
+from emulator.machines.client.deadlines import NEVER, PollTimer, earliest_ms, is_due
 from emulator.machines.client.partitioner import Partitioner
 from emulator.machines.client.producer_batch import ProducerBatch, size_bound_bytes, succeeded
 from emulator.machines.client.producer_identity import ProducerIdentity
@@ -57,6 +57,7 @@ class Producer:
         self._handled = handled
         self._operations = operations
         self._settings = settings
+        self._largest_bytes = min(settings.max_request_size, settings.buffer_memory)
         self._connections = BrokerConnections(
             settings, chance, settings.max_in_flight_requests_per_connection, self._connection_lost, self._due
         )
@@ -109,7 +110,7 @@ class Producer:
         self.unfinished += 1
         deadline_ms = now.mono_ms + settings.max_block_ms
         send = BlockedSend((topic, partition), value, operation, done, deadline_ms, record_key)
-        if size_bound_bytes(settings.magic, value, record_key) > min(settings.max_request_size, settings.buffer_memory):
+        if size_bound_bytes(settings.magic, value, record_key) > self._largest_bytes:
             self._refuse(now, out, send, int(ErrorCode.MESSAGE_TOO_LARGE))
             return operation
         plain = record_key is None and partition != ANY_PARTITION
@@ -240,7 +241,7 @@ class Producer:
             self._connections.next_at_ms(),
             self._metadata.next_at_ms(),
             self._accumulator.next_expiry_ms(),
-            min((batch.deadline_ms for batch in self._in_flight), default=NEVER),
+            earliest_ms([batch.deadline_ms for batch in self._in_flight]),
             self._blocked.next_at_ms(),
             NEVER if self._identity is None else self._identity.next_at_ms(),
         ]
@@ -258,8 +259,7 @@ class Producer:
             if isinstance(answer, Failure):
                 result = ProduceResult(*batch.key, ErrorCode.NETWORK_EXCEPTION, log_start=NO_OFFSET)
             else:
-                missing = ProduceResult(*batch.key, ErrorCode.UNKNOWN_SERVER_ERROR)
-                result = results.get(batch.key, missing)
+                result = results.get(batch.key) or ProduceResult(*batch.key, ErrorCode.UNKNOWN_SERVER_ERROR)
             if batch.done:
                 self._late(batch, result)
                 continue

@@ -175,4 +175,4 @@ class ProducerBatch:
 
 def succeeded(error: int) -> bool:
     """Whether an error is a success; 46 is: the broker no longer knows the old batch's offset."""
-    return error in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
+    return not error or error == ErrorCode.DUPLICATE_SEQUENCE_NUMBER

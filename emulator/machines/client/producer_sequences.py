@@ -91,10 +91,11 @@ class Sequences:
         """Note a stored batch (late responses to batches that were given up count, too)."""
         partition = self._partition(batch.key)
         if self._is_current(batch) or self._recovery == "bump":  # a partition may be behind the producer's epoch
-            partition.last_acknowledged = max(partition.last_acknowledged, _last_sequence(batch))
-            if base_offset >= 0:
-                last_offset = base_offset + (len(batch) - 1)
-                partition.last_acknowledged_offset = max(partition.last_acknowledged_offset, last_offset)
+            last_sequence, last_offset = _last_sequence(batch), base_offset + (len(batch) - 1)
+            if last_sequence > partition.last_acknowledged:
+                partition.last_acknowledged = last_sequence
+            if base_offset >= 0 and last_offset > partition.last_acknowledged_offset:
+                partition.last_acknowledged_offset = last_offset
         _drop(partition, batch)
         if self._numbers_idle_partitions_on and not self._is_current(batch) and not partition.in_flight:
             self._restart(partition)  # Kafka checks only here (handleCompletedBatch)
