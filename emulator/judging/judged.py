@@ -78,11 +78,11 @@ def play_and_judge(
     operations = KeptOperations()
     probe = Probe(operations)
     began_s = perf_counter()
-    played = play(
-        resolved, seed, latencies=latencies, wire_events=wire_events, after_step=probe.look, operations=operations
-    )
-    played_s = perf_counter()
-    with collector_disabled():
+    with collector_disabled():  # once: at its end the collector visits all that the run has made
+        played = play(
+            resolved, seed, latencies=latencies, wire_events=wire_events, after_step=probe.look, operations=operations
+        )
+        played_s = perf_counter()
         truth = truth_of(played.world, played.operations, probe)
         checks, outcomes = judge_truth(truth), unknown_outcomes(truth)
     judged_s = perf_counter()
