@@ -82,15 +82,21 @@ def deaths_of(world: SimulatedWorld, expected: Container[str] = ()) -> list[str]
 
     Excluded are `expected` nodes with Kafka's exit code, and brokers with a full or broken disk, which Kafka stops too.
     """
-    entries = world.trace.entries
-    broken = {event.target for *_, event in entries if type(event) is MachineFault and event.what in MAY_KILL}
-    return [
-        f"{name} died by itself with code {node.died.code}: {node.died.reason}"
+    died = {
+        name: node.died
         for name, node in world.nodes.items()
         if node.died is not None
         and node.died.code != 0
-        and name not in broken
         and not (name in expected and node.died.code == KAFKAS_EXIT)
+    }
+    if not died:
+        return []
+    entries = world.trace.entries
+    broken = {event.target for *_, event in entries if type(event) is MachineFault and event.what in MAY_KILL}
+    return [
+        f"{name} died by itself with code {end.code}: {end.reason}"
+        for name, end in died.items()
+        if name not in broken
     ]
 
 
