@@ -155,7 +155,7 @@ class Producer:
             if self._sequences is not None and self._identity is not None:
                 self._sequences.resolve()
                 self._identity.poll(now, out)
-            if not self._send_ready(now, out):
+            if not self._send_ready(now, out) or not (self._blocked or self._accumulator.waiting()):
                 break
         self._running = False
         if not self._closed:
