@@ -190,8 +190,8 @@ class Appends:
         return ErrorCode.INVALID_RECORD if named else ErrorCode.CORRUPT_MESSAGE
 
     def _written(self, entry: ProducePartition, partition: Partition, base_offset: Offset) -> ProduceResult:
-        ends = (base_offset, partition.the_log.log_start)
-        return ProduceResult(entry.topic, entry.partition, NO_ERROR, *ends, partition.topic_id)
+        log_start, topic_id = partition.the_log.log_start, partition.topic_id
+        return ProduceResult(entry.topic, entry.partition, NO_ERROR, base_offset, log_start, topic_id)
 
     def _refused(self, entry: ProducePartition, error: ErrorCode) -> ProduceResult:
         """Result of a refusal. Where it carries the log start, a leader with a log refused."""

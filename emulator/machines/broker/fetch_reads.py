@@ -109,9 +109,10 @@ class Reads:
             except StorageError as failure:
                 self._replicas.storage_failed(failure)
                 return FetchedPartition(*topic_partition, ErrorCode.KAFKA_STORAGE_ERROR), NO_OFFSET
-        ends = (high_watermark, log.log_start)
-        topic_id = self._context.topic_ids.get(topic_partition, "")
-        return FetchedPartition(*topic_partition, NO_ERROR, *ends, records=records, topic_id=topic_id), log_end
+        start, topic_id = log.log_start, self._context.topic_ids.get(topic_partition, "")
+        result = FetchedPartition(entry.topic, entry.partition, NO_ERROR, high_watermark, start, None, records)
+        result.topic_id = topic_id
+        return result, log_end
 
     # --- answering ---
 

@@ -201,14 +201,15 @@ class ReplicaFetcher:
         fences, truncates, max_bytes = gates.fences_by_epoch, gates.truncates_on_fetch, settings.replica_fetch_max_bytes
         partitions = [
             FetchPartition(
-                *topic_partition,
+                topic,
+                partition,
                 state.offset,
                 max_bytes,
-                self._replicas.partitions[topic_partition].the_log.log_start,
+                self._replicas.partitions[topic, partition].the_log.log_start,
                 state.leader_epoch if fences else EPOCH_UNKNOWN,
                 state.last_fetched_epoch if truncates else EPOCH_UNKNOWN,
             )
-            for topic_partition, state in ready
+            for (topic, partition), state in ready
         ]
         request = FetchRequest(
             self._context.broker,

@@ -270,7 +270,7 @@ class Heap(Transport):
 
     def _look_at_timer(self, node: SimulatedNode, key: TimerKey, due: Due) -> None:
         node.timer_looks[key] = due
-        heappush(self._heap, (*due, self._look, (node, key, due)))
+        heappush(self._heap, (due[0], due[1], self._look, (node, key, due)))
 
     def _look(self, node: SimulatedNode, key: TimerKey, look: Due) -> None:
         """Fire a timer, if it is due and was not moved."""
