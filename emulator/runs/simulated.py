@@ -3,13 +3,14 @@
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import msgspec
 
 from emulator.faults import actions as act
 from emulator.machines.client.client_operations import KeptOperations
 from emulator.machines.node.restarts import Roster, UnusableStart
-from emulator.machines.node.specs import machine_for
+from emulator.machines.node.specs import RunSpec, machine_for
 from emulator.runs.observed import observations_of
 from emulator.runs.resolve import Resolved
 from emulator.scenario.observations.observation_model import Observations
@@ -19,7 +20,7 @@ from emulator.storage.memory_files import MemoryFiles
 from emulator.topology import OBSERVER, Node
 from emulator.worlds.simulated.latencies import CALM, Latencies
 from emulator.worlds.simulated.latency_model import Draws
-from emulator.worlds.simulated.node import MachineFactory, SimulatedNode
+from emulator.worlds.simulated.node import SimulatedNode
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.machine import Machine
 
@@ -74,6 +75,25 @@ def on_roster(world: SimulatedWorld, roster: Roster) -> None:
     world.before_start, world.start_details = change, roster.start_details
 
 
+def scripted_world(player: Player, seed: int, spec: Callable[[], RunSpec], **options: Any) -> SimulatedWorld:
+    """A world whose observer is `player`. `spec`: of the machines, at each start; `options`: the world's."""
+    operations = player.operations
+
+    def factory(node: Node, files: MemoryFiles) -> Machine:
+        return player if node.name == OBSERVER else machine_for(spec(), node, files, operations)
+
+    return SimulatedWorld(spec().topology, factory, seed, **options)
+
+
+def play_script(world: SimulatedWorld, player: Player) -> None:
+    """Play until the script is over. Raises StepFailed, RunTooLong. An assertion is a bug of ours."""
+    with collector_disabled():
+        world.start(OBSERVER)
+        world.play(player, max_ms=MAX_MS)
+    waits = player.work.waiting_tasks()
+    assert player.finished, f"nothing is left to happen at {world.now_ms:.0f} ms, and the script goes on: {waits}"
+
+
 def play(
     resolved: Resolved,
     seed: int,
@@ -84,32 +104,21 @@ def play(
     draws: Draws | None = None,
     operations: KeptOperations | None = None,
 ) -> Played:
-    """Play one run; `after_step`, `draws` as the world's. Raises StepFailed, RunTooLong.
+    """Play one run; `after_step`, `draws` as the world's. Raises the errors of `play_script`.
 
-    `operations`: where those of all clients are put as they begin. An assertion is a bug of ours.
+    `operations`: where those of all clients are put as they begin.
     """
     scenario, spec = resolved.scenario, resolved.spec
     player = Player(spec.topology, scenario.steps, resolved.record_magic, resolved.spec.kafka_version)
-    if operations is None:
-        operations = KeptOperations()
-    player.operations = operations
+    if operations is not None:
+        player.operations = operations
     roster = Roster(spec)
-
-    def factory(node: Node, files: MemoryFiles) -> Machine:
-        if node.name == OBSERVER:
-            return player
-        return machine_for(roster.spec, node, files, operations)
-
-    make: MachineFactory = factory
-    world = SimulatedWorld(
-        spec.topology, make, seed, latencies=latencies, wire_events=wire_events, after_step=after_step, draws=draws
-    )
+    world = scripted_world(
+        player, seed, lambda: roster.spec, latencies=latencies, wire_events=wire_events, after_step=after_step,
+        draws=draws,
+    )  # fmt: skip
     on_roster(world, roster)
-    with collector_disabled():
-        world.start(OBSERVER)
-        world.play(player, max_ms=MAX_MS)
-    waits = player.work.waiting_tasks()
+    play_script(world, player)
     world.over()
-    assert player.finished, f"nothing is left to happen at {world.now_ms:.0f} ms, and the scenario is not over: {waits}"
     observations = observations_of(resolved, player.timeline, world.trace.entries, world.now_ms)
-    return Played(scenario, observations, world, player, operations)
+    return Played(scenario, observations, world, player, player.operations)

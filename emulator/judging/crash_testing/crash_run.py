@@ -5,14 +5,10 @@ from emulator.judging.crash_testing.crash_plan import Plan, resolved_for
 from emulator.judging.explain.finished_run import FinishedRun
 from emulator.judging.explain.settled_state import Unsettled, unsettled
 from emulator.judging.oracle.probe import Probe
-from emulator.machines.node.specs import machine_for
-from emulator.runs.simulated import MAX_MS, collector_disabled, let_pass
+from emulator.runs.simulated import collector_disabled, let_pass, play_script, scripted_world
 from emulator.scenario.player.player import Player
-from emulator.storage.memory_files import MemoryFiles
-from emulator.topology import OBSERVER, Node
 from emulator.worlds.simulated.node import SimulatedNode
 from emulator.worlds.simulated.world import SimulatedWorld
-from protocol.machine import Machine
 
 SETTLE_LIMIT_MS = 300_000.0
 """Limit from the end of the script.
@@ -43,20 +39,14 @@ def play_death(plan: Plan) -> Died:
     operations = player.operations
     attendant, probe = Attendant(plan), Probe(operations)
 
-    def factory(node: Node, files: MemoryFiles) -> Machine:
-        return player if node.name == OBSERVER else machine_for(spec, node, files, operations)
-
     def look(node: SimulatedNode, now_ms: float) -> None:
         probe.look(node, now_ms)
         attendant.look(node, now_ms)
 
-    world = SimulatedWorld(spec.topology, factory, plan.seed, after_step=look)
+    world = scripted_world(player, plan.seed, lambda: spec, after_step=look)
     attendant.attend(world, player)
     with collector_disabled():
-        world.start(OBSERVER)
-        world.play(player, max_ms=MAX_MS)
-        waits = player.work.waiting_tasks()
-        assert player.finished, f"nothing is left to happen at {world.now_ms:.0f} ms, and the script goes on: {waits}"
+        play_script(world, player)
         if attendant.hit_ms is None and world.nodes[plan.victim].alive:
             attendant.strike()
         ended_ms = world.now_ms

@@ -9,18 +9,15 @@ from emulator.judging.explain.settled_state import Unsettled, assignments, broke
 from emulator.judging.explain.settled_state import unsettled as unsettled_now
 from emulator.judging.explain.stuck import ORDINARY_EXITS
 from emulator.judging.oracle.probe import Probe
-from emulator.machines.node.specs import machine_for
 from emulator.runs.resolve import Resolved
-from emulator.runs.simulated import MAX_MS, let_pass
+from emulator.runs.simulated import let_pass, play_script, scripted_world
 from emulator.scenario.player.player import Player
-from emulator.storage.memory_files import MemoryFiles
-from emulator.topology import OBSERVER, Node
+from emulator.topology import OBSERVER
 from emulator.worlds.simulated.heap import RunTooLong
 from emulator.worlds.simulated.node import SimulatedNode
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.gates import Gates
 from protocol.kinds import ExitKind
-from protocol.machine import Machine
 
 SETTLE_LIMIT_MS = 150_000.0
 """Limit of the settling time after the script.
@@ -59,9 +56,6 @@ def play_schedule(resolved: Resolved, seed: int, *, looks_on: bool = True, helpe
     exits: list[Exited] = []
     over = False
 
-    def factory(node: Node, files: MemoryFiles) -> Machine:
-        return player if node.name == OBSERVER else machine_for(spec, node, files, operations)
-
     def look(node: SimulatedNode, now_ms: float) -> None:
         probe.look(node, now_ms)
         if node.machine is not None:
@@ -82,15 +76,12 @@ def play_schedule(resolved: Resolved, seed: int, *, looks_on: bool = True, helpe
         logs.ordered(order.action, world.nodes, world.now_ms)
         world.executor.do(node, order)
 
-    world = SimulatedWorld(spec.topology, factory, seed, after_step=look)
+    world = scripted_world(player, seed, lambda: spec, after_step=look)
     world.on_act = do
-    world.start(OBSERVER)
     try:
-        world.play(player, max_ms=MAX_MS)
+        play_script(world, player)
     except RunTooLong as error:
         raise RunTooLong(f"{error}; waits: {player.work.waiting_tasks()}") from error
-    waits = player.work.waiting_tasks()
-    assert player.finished, f"nothing is left to happen at {world.now_ms:.0f} ms, and the script goes on: {waits}"
     over = looks_on and helped
     for name, node in world.nodes.items() if over else ():
         if not node.alive and node.died is not None and node.died.kind in TOO_EARLY and name != OBSERVER:
