@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from audit.input import AuditInputError, escaped
 from audit.views import View, needed
-from emulator.judging.campaigns.cells import CHANGES, COUNTED, TIMED
+from emulator.judging.campaigns.cells import MEASURES
 from emulator.judging.campaigns.columns import sql_columns
 from emulator.judging.campaigns.dataset import RUNS_FOLDER, UnusableCampaign, about, files_of
 
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 CAMPAIGNS_MAX = 100
 ROWS_TABLE = "runs"
 
-_MEASURED = (*COUNTED, *TIMED, *CHANGES)
-_STACKED = ", ".join(f"'{name}', double({name})" for name in _MEASURED)
+_STACKED = ", ".join(f"'{name}', double({name})" for name in MEASURES)
 _RUN = "campaign, scenario, kafka_version, cell, seed, settings, parameters"
 
 CAMPAIGN_VIEWS: tuple[View, ...] = (
@@ -38,7 +37,7 @@ CAMPAIGN_VIEWS: tuple[View, ...] = (
         "measures",
         "Measures: one row per run and measure, `az` where it is one AZ's (`unavailable_ms`).",
         f"""SELECT * FROM (
-             SELECT {_RUN}, replay, stack({len(_MEASURED)}, {_STACKED}) AS (measure, value), NULL AS az FROM runs
+             SELECT {_RUN}, replay, stack({len(MEASURES)}, {_STACKED}) AS (measure, value), NULL AS az FROM runs
              UNION ALL SELECT {_RUN}, replay, 'unavailable_ms' AS measure, ms AS value, az
                FROM runs LATERAL VIEW explode(unavailable_ms) AS az, ms
            ) WHERE value IS NOT NULL""",

@@ -8,17 +8,17 @@ A cell keeps eight bytes per measure and run, and of each broken promise the fir
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from types import NoneType
+from typing import Final, get_args
 
 import msgspec
 
 from emulator.check_table import CHECKS
-from emulator.judging.campaigns.row import Row
+from emulator.judging.campaigns.row import Row, described
 from emulator.scenario.missed_waits import whenever
 
-COUNTED: Final = ("acknowledged", "refused", "undecided", "lost", "duplicated", "reordered", "diverged")
-TIMED: Final = ("time_to_new_leader_ms", "dual_leader_ms", "dual_controller_ms")
-CHANGES: Final = ("isr_shrinks", "isr_expands", "exits")
+MEASURES: Final = tuple(name for name, (kind, _) in described(Row).items() if NoneType in get_args(kind))
+"""Measures of a run: the row's numbers that may be null."""
 UNAVAILABLE: Final = "unavailable_ms"
 """Measured by AZ: the measure is called `unavailable_ms.az-0`."""
 HARM: Final = ("lost", "duplicated", "reordered", "diverged")
@@ -151,10 +151,9 @@ def add_to(cells: dict[int, Cell], row: Row) -> None:
 
 
 def ordered(measures: Iterable[str]) -> list[str]:
-    """Measures in order: counts, unavailability by AZ, times, changes."""
-    names = set(measures)
-    azs = sorted(name for name in names if name.startswith(f"{UNAVAILABLE}."))
-    return [name for name in (*COUNTED, *azs, *TIMED, *CHANGES) if name in names]
+    """Measures in the order of the row's fields, unavailability by AZ."""
+    fields = Row.__struct_fields__
+    return sorted(set(measures), key=lambda name: (fields.index(name.partition(".")[0]), name))
 
 
 def measures_of(cells: Iterable[Cell]) -> list[str]:
@@ -179,7 +178,7 @@ def choice_of(cell: Cell) -> Mapping[str, str]:
 
 
 def _measured(row: Row) -> Iterator[tuple[str, float]]:
-    for name in (*COUNTED, *TIMED, *CHANGES):
+    for name in MEASURES:
         value = getattr(row, name)
         if value is not None:
             yield name, float(value)

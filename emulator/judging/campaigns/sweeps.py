@@ -22,7 +22,7 @@ import msgspec
 from ruamel.yaml.nodes import Node
 
 from emulator.judging.campaigns.cell_text import title_of
-from emulator.judging.campaigns.cells import CHANGES, COUNTED, TIMED
+from emulator.judging.campaigns.cells import MEASURES
 from emulator.judging.campaigns.space import Axis, Kind, Space, UnusableSpace, checked, parse_seeds
 from emulator.packaged import SCENARIOS
 from emulator.regular_files import read_regular
@@ -37,7 +37,6 @@ VERSION = "kafka_version"
 BRACKETS = {"[": "]", "{": "}"}
 Named = tuple[str, tuple[str, ...]]
 """An axis, or a value of all cells: (name, values)."""
-MEASURES = (*COUNTED, *TIMED, *CHANGES)
 
 
 class Sweep(msgspec.Struct, frozen=True):
