@@ -56,7 +56,7 @@ class Trace:
 
     `files`: {(node, incarnation, wire?): lines}. `beside`: {name: text} of the other files in its directory, which is
     `path` when it has been written. `caches`: {(broker, partition): its leader epochs and where they begin}. `cause`:
-    of the events to come. `has_ids`: whether events have topic ids, as all had but those of format 1.
+    of the events to come, as `topic_id`. `has_ids`: whether events have topic ids, as all had but those of format 1.
     """
 
     def __init__(self, run: str = "trace", version: str = "2.6", settings: str = "") -> None:
@@ -76,9 +76,12 @@ class Trace:
         self.states: set[int] = set()
         self.caches: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
         self.has_ids = True
+        self.topic_id = ""
 
     def emit(self, node: str, event: e.Event, *, at_ms: float | None = None) -> Self:
         """One event of `node`, in its current incarnation."""
+        if isinstance(event, e.OfTopic) and not event.topic_id:
+            event.topic_id = self.topic_id
         self.at_ms = self.at_ms + 1 if at_ms is None else at_ms
         incarnation = self.incarnations.setdefault(node, 1)
         seq = self.seqs[node] = self.seqs.get(node, 0) + 1
@@ -337,6 +340,11 @@ class Trace:
         epochs = " ".join(f"{known}:{start}" for known, start in cache)
         return self.emit(f"broker-{broker}", e.LogStartMoved(TOPIC, 0, log_start, 0, reason, epoch, epochs))
 
+    def of_topic(self, topic_id: str) -> Self:
+        """The events to come are of this topic."""
+        self.topic_id = topic_id
+        return self
+
     def created(self, broker: int) -> Self:
         self.caches[broker, 0].clear()
         return self.emit(f"broker-{broker}", e.LogCreated(TOPIC, 0, ""))
@@ -348,7 +356,7 @@ class Trace:
         for partition in self.states:
             self.znode(partition, "deleted")
         self.states.clear()
-        self.has_ids = False
+        self.has_ids = bool(self.topic_id)
         return self.emit(f"broker-{by}", e.TopicRemoved(TOPIC, 1))
 
     def watermark(self, broker: int, to: int, *, previous: int, epoch: int = 0, leading: bool = True) -> Self:
