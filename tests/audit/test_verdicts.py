@@ -83,31 +83,6 @@ def test_a_last_line_that_lacks_only_its_end_is_an_event(audit: Audit) -> None:
     assert (verdict.quarantine.torn, verdict.valid) == (0, True)
 
 
-NO_JSON = "no JSON object of the schema's types"
-
-
-@pytest.mark.parametrize(
-    ("lines", "reasons"),
-    [
-        ([b"2026-11-25 10:00:00 INFO kafka.server started\n"] * 100, {NO_JSON: 100}),
-        ([b"\0" * 100_000 + b"\n"], {NO_JSON: 1}),
-        ([b'\xff\xfe{"format":1}\n'], {NO_JSON: 1}),
-        ([b"[" * 100_000 + b"]" * 100_000 + b"\n"], {NO_JSON: 1}),
-        ([b'{"a":' * 50_000 + b"1" + b"}" * 50_000 + b"\n"], {NO_JSON: 1}),
-        ([b'{"format":1,"seq":' + b"9" * 5_000 + b"}\n"], {NO_JSON: 1}),
-        ([b"{}\n", b"\n"], {"no format": 1}),
-    ],
-    ids=("a log", "zeros", "no UTF-8", "deep array", "deep object", "a long number", "an empty object"),
-)
-def test_foreign_lines_are_counted_by_their_reason(audit: Audit, lines: list[bytes], reasons: dict[str, int]) -> None:
-    trace = healthy()
-    trace.files[BROKER_1][2:2] = lines
-    verdict = audit(trace)
-    assert (verdict.valid, verdict.quarantine.reasons) == ("unknown", reasons)
-    kept = (trace.path / "quarantine.jsonl").read_bytes().splitlines()
-    assert len(kept) == verdict.quarantine.lines == sum(reasons.values())
-
-
 def _in_another_order(lines: list[bytes]) -> list[bytes]:
     return lines[::-1]
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from emulator.judging.crash_testing.crash_plan import scenario_of
 from emulator.scenario import scenario_model as m
 from emulator.scenario.expect import judge
-from emulator.scenario.load import load_scenario
 from emulator.scenario.observations.races import Race, substituted
 from emulator.scenario.observations.recording_comparison import compare
 from emulator.scenario.observations.recording_files import load
@@ -27,11 +27,6 @@ RECORDED = [
 ]
 
 
-def scenario(name: str) -> m.Scenario:
-    path = ROOT / "scenarios" / f"{name}.yaml"
-    return load_scenario(path.read_text(), str(path))
-
-
 def test_the_catalogue_has_the_first_five() -> None:
     assert {
         "az-isolated-leader",
@@ -44,7 +39,7 @@ def test_the_catalogue_has_the_first_five() -> None:
 
 @pytest.mark.parametrize("path", CATALOGUE, ids=lambda path: path.stem)
 def test_a_file_is_called_after_its_scenario(path: Path) -> None:
-    assert scenario(path.stem).id == path.stem
+    assert scenario_of(path.stem).id == path.stem
 
 
 TWO_NAMES = {"new leader (neither broker-0 nor none)": "new leader"}
@@ -63,15 +58,15 @@ def test_steps_and_settings_are_the_recordings(name: str, recording: str) -> Non
     One of az-isolated-leader-and-controller has two names in the recordings.
     """
     recorded = scenario_of_recording(load(GOLDEN / recording))
-    assert [one_name(step) for step in scenario(name).steps] == [one_name(step) for step in recorded.steps]
-    assert scenario(name).settings == recorded.settings
-    assert scenario(name).settings_by_broker == recorded.settings_by_broker
+    assert [one_name(step) for step in scenario_of(name).steps] == [one_name(step) for step in recorded.steps]
+    assert scenario_of(name).settings == recorded.settings
+    assert scenario_of(name).settings_by_broker == recorded.settings_by_broker
 
 
 @pytest.mark.parametrize(("name", "recording"), RECORDED)
 def test_what_is_expected_is_what_kafka_did(name: str, recording: str) -> None:
     """All that stands in observations; what the checks say is not in a recording."""
-    s = scenario(name)
+    s = scenario_of(name)
     version = recording.partition("@")[2].partition("/")[0]
     of_checks = sum(e.of in ("check", "measure") for e in s.expectations_for(version))
     judged = judge(s, load(GOLDEN / recording), {})
@@ -82,7 +77,7 @@ def test_what_is_expected_is_what_kafka_did(name: str, recording: str) -> None:
     assert len(judged) > len(unknown)
 
 
-RACES = [(path.stem, race) for path in CATALOGUE for race in scenario(path.stem).races]
+RACES = [(path.stem, race) for path in CATALOGUE for race in scenario_of(path.stem).races]
 
 
 @pytest.mark.parametrize(("name", "race"), RACES, ids=lambda value: value if isinstance(value, str) else value.name)
@@ -100,7 +95,7 @@ def test_who_becomes_controller_is_the_race_that_was_recorded_on_2_8() -> None:
     The two recordings are each other's outcome by race, in every leaf.
     """
     one, two = (load(GOLDEN / "az-isolated-controller@2.8" / f"{n}.json") for n in (1, 2))
-    races = {race.name: race for race in scenario("az-isolated-controller").races}
+    races = {race.name: race for race in scenario_of("az-isolated-controller").races}
     other = substituted(one, races["broker-1 becomes controller"])
     assert other is not None
     assert compare(other, two) == []
