@@ -1,7 +1,7 @@
 """The player's requests about groups to a client process: consume, commit, read committed.
 
-As in `workload_messages`: every request has a response; `problem` is the reason for a refusal. `old`: use the old consumer, with
-offsets in the session service (up to 1.1). `settings` have Kafka's names.
+As in `workload_messages`: every request has a response; `problem` is the reason for a refusal. `old`: use the old
+consumer, with offsets in the session service (up to 1.1). `settings` have Kafka's names.
 """
 
 from typing import Annotated

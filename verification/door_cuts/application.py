@@ -1,4 +1,4 @@
-"""The application: unmodified confluent-kafka, and its results. Imports nothing of faultline."""
+"""The application: unmodified confluent-kafka, and its results. No imports of faultline."""
 
 import random
 import threading

@@ -24,7 +24,7 @@ Orderer = tuple[BrokerId, ControllerEpoch, int]
 
 
 class ReplicaTransitions:
-    """Executes the requests that `controller_requests` has accepted; waits for locked partitions."""
+    """Executes requests that `controller_requests` accepted; waits for locked partitions."""
 
     def __init__(
         self,

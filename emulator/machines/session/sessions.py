@@ -78,7 +78,10 @@ class SessionTracker:
         self._tracked.pop(session, None)
 
     def touch(self, session: int, now_ms: float) -> bool:
-        """Note a request or ping; returns whether the session is alive. An expiry time only moves forward."""
+        """Note a request or ping; returns whether the session is alive.
+
+        An expiry time only moves forward.
+        """
         tracked = self._living(session)
         if tracked is None:
             return False
