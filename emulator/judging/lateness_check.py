@@ -2,9 +2,9 @@
 
 The comparison covers recordings of real Kafka with the run's script and settings, and the scenario's simulated seeds,
 which are punctual. Equality is stricter than for `recording_comparison`, because lateness may cause the same
-differences as sampling or a race. So every result, state, controller and truncation must be equal, in order. A seed has all that a
-run has. There these must be equal too: roles, log ends at role changes, requested ISR changes, registrations, the
-count of acknowledged records, and the results of checks and expectations.
+differences as sampling or a race. So every result, state, controller and truncation must be equal, in order. A seed
+has all that a run has. There these must be equal too: roles, log ends at role changes, requested ISR changes,
+registrations, the count of acknowledged records, and the results of checks and expectations.
 """
 
 from collections.abc import Mapping, Sequence
