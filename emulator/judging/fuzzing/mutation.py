@@ -12,7 +12,7 @@ from emulator.judging.fuzzing.fault_sequences import SEQUENCES
 from emulator.judging.fuzzing.generator import BEGIN_S, CHOSEN, END_S, GAPS_S, LAGS, SELDOM_CHOSEN, mend, settle_s
 from emulator.judging.fuzzing.schedule import Cluster, Schedule, cluster_of
 from emulator.scenario import scenario_model as m
-from emulator.scenario.node_state_validation import Standings
+from emulator.scenario.node_state_validation import NodeStates
 from protocol.gates import gates_for
 
 CHANGES = (1, 3)
@@ -38,16 +38,16 @@ def mutated(
         else:
             body = sorted(way(body, draw, cluster, others), key=_when)
     s = Schedule(draw, cluster, BEGIN_S)
-    standings = Standings(scenario.topology)
+    states = NodeStates(scenario.topology)
     for step in head:
-        _stands(standings, step)
+        _stands(states, step)
     for step in body[:STEPS_MAX]:
         inner = step.step if isinstance(step, m.Background) else step
         if isinstance(inner, m.Start):
             if inner.node not in s.dead:
                 continue
             step = inner  # whether it may have to wait is decided anew
-        if _stands(standings, step):
+        if _stands(states, step):
             s.at_s = max(s.at_s, _when(step))
             s.add(step)
     mend(s, settle_s(scenario))
@@ -78,9 +78,9 @@ def _when(step: m.AnyStep) -> float:
     return step.at_s if step.at_s is not None else BEGIN_S
 
 
-def _stands(standings: Standings, step: m.AnyStep) -> bool:
+def _stands(states: NodeStates, step: m.AnyStep) -> bool:
     """Whether the step is possible after the steps before; if so, it is recorded."""
-    return not [*standings.take(None, [step])]  # type: ignore[arg-type]  # it has no place in a file
+    return not [*states.take(None, [step])]  # type: ignore[arg-type]  # it has no place in a file
 
 
 # --- ways to change the faults ---
