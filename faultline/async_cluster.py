@@ -320,7 +320,7 @@ class AsyncCluster:
             raise Refused(f"{fault}: no nodes; give a node such as broker-0, an AZ, or a pattern such as broker-*")
         await self._do(r.Machine(fault, list(nodes), **fields))
 
-    async def _do(self, what: r.Ask) -> dict[str, Any]:
+    async def _do(self, what: r.ControlRequest) -> dict[str, Any]:
         """Result of a request. Raises Refused."""
         answer = await ask(self._running().registration, what, self._ready_s)
         if answer.code != 0:

@@ -161,7 +161,7 @@ def _link_command(fault: type[LinkFault]) -> Callable[..., int]:
     def command(*places: Words, part: Part = ALL, options: ClusterOptions = DEFAULTS) -> int:
         from emulator.cli.commands.live_faults import link_fault_command
 
-        return link_fault_command(options.asking(fault.VERB), places, part.only or (), part.client_id)
+        return link_fault_command(options.call(fault.VERB), places, part.only or (), part.client_id)
 
     same = f"Same as for cut{f', then {fault.HELP_AMOUNTS}' if fault.HELP_AMOUNTS else ''}."
     command.__doc__ = f"""{fault.HELP}
@@ -193,7 +193,7 @@ def heal(*places: Words, kind: LinkFaultKind | None = None, options: ClusterOpti
     """
     from emulator.cli.commands.live_faults import heal_command
 
-    return heal_command(options.asking("heal"), places, kind or "")
+    return heal_command(options.call("heal"), places, kind or "")
 
 
 _COMMANDS = ("up", "attach", "down", "status", *LINK_FAULTS, "heal")

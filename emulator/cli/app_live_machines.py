@@ -48,7 +48,7 @@ def _machine(
 ) -> int:
     from emulator.cli.commands.live_faults import machine_command
 
-    return machine_command(options.asking(fault), fault, nodes, kept, directory or "", given or {})
+    return machine_command(options.call(fault), fault, nodes, kept, directory or "", given or {})
 
 
 @app.command
@@ -99,8 +99,8 @@ def start(
     """
     from emulator.cli.commands.live_faults import start_command
 
-    asking = options.asking("start")
-    return start_command(asking, nodes, kafka_version, tuple(set_ or ()), tuple(remove or ()), tuple(settings or ()))
+    call = options.call("start")
+    return start_command(call, nodes, kafka_version, tuple(set_ or ()), tuple(remove or ()), tuple(settings or ()))
 
 
 @app.command

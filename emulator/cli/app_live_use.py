@@ -71,8 +71,8 @@ def topic_create(
     """
     from emulator.cli.commands.live_clients import create_topic_command
 
-    asking = options.asking("topic create")
-    return create_topic_command(asking, name, assignment or (), partitions, replicas, set_ or (), settings or ())
+    call = options.call("topic create")
+    return create_topic_command(call, name, assignment or (), partitions, replicas, set_ or (), settings or ())
 
 
 @topic_app.command(name="describe")
@@ -86,7 +86,7 @@ def topic_describe(name: str = "", /, *, options: ClusterOptions = DEFAULTS) -> 
     """
     from emulator.cli.commands.live_clients import describe_topic_command
 
-    return describe_topic_command(options.asking("topic describe"), name)
+    return describe_topic_command(options.call("topic describe"), name)
 
 
 @topic_app.command(name="list")
@@ -94,7 +94,7 @@ def topic_list(*, options: ClusterOptions = DEFAULTS) -> int:
     """List every topic with its numbers of partitions, replicas and partitions with a leader."""
     from emulator.cli.commands.live_topics import list_topics_command
 
-    return list_topics_command(options.asking("topic list"))
+    return list_topics_command(options.call("topic list"))
 
 
 @topic_app.command(name="offsets")
@@ -108,7 +108,7 @@ def topic_offsets(name: str, /, *, options: Waiting = WAITING) -> int:
     """
     from emulator.cli.commands.live_topics import topic_offsets_command
 
-    return topic_offsets_command(options.asking("topic offsets"), name)
+    return topic_offsets_command(options.call("topic offsets"), name)
 
 
 @topic_app.command(name="delete")
@@ -124,7 +124,7 @@ def topic_delete(name: str, /, *, options: Waiting = WAITING) -> int:
     """
     from emulator.cli.commands.live_topics import delete_topic_command
 
-    return delete_topic_command(options.asking("topic delete"), name)
+    return delete_topic_command(options.call("topic delete"), name)
 
 
 @topic_app.command(name="alter")
@@ -149,7 +149,7 @@ def topic_alter(
     """
     from emulator.cli.commands.live_topics import alter_topic_command
 
-    return alter_topic_command(options.asking("topic alter"), name, set_ or (), remove or ())
+    return alter_topic_command(options.call("topic alter"), name, set_ or (), remove or ())
 
 
 @broker_app.command(name="alter")
@@ -174,7 +174,7 @@ def broker_alter(
     """
     from emulator.cli.commands.live_topics import alter_broker_command
 
-    return alter_broker_command(options.asking("broker alter"), broker, set_ or (), remove or ())
+    return alter_broker_command(options.call("broker alter"), broker, set_ or (), remove or ())
 
 
 @topic_app.command(name="add-partitions")
@@ -199,8 +199,8 @@ def topic_add_partitions(
     """
     from emulator.cli.commands.live_topics import add_partitions_command
 
-    asking = options.asking("topic add-partitions")
-    return add_partitions_command(asking, name, partitions, assignment or ())
+    call = options.call("topic add-partitions")
+    return add_partitions_command(call, name, partitions, assignment or ())
 
 
 @app.command
@@ -214,7 +214,7 @@ def reassign(*moves: str, options: Waiting = WAITING) -> int:
     """
     from emulator.cli.commands.live_topics import reassign_command
 
-    return reassign_command(options.asking("reassign"), moves)
+    return reassign_command(options.call("reassign"), moves)
 
 
 @app.command
@@ -265,7 +265,7 @@ def produce(
     from emulator.cli.commands.live_clients import produce_command
 
     return produce_command(
-        options.asking("produce"),
+        options.call("produce"),
         acks,
         topic=topic,
         values=values,
@@ -315,7 +315,7 @@ def consume(
 
     target = None if broker is None else BrokerId(broker)
     ask = Consume(topic, partition, Offset(offset), records_max, target, az)
-    return consume_command(options.asking("consume"), ask)
+    return consume_command(options.call("consume"), ask)
 
 
 @app.command
@@ -329,7 +329,7 @@ def elect_preferred(*partitions: str, options: Waiting = WAITING) -> int:
     """
     from emulator.cli.commands.live_clients import elect_preferred_command
 
-    return elect_preferred_command(options.asking("elect-preferred"), partitions)
+    return elect_preferred_command(options.call("elect-preferred"), partitions)
 
 
 @workload_app.command(name="start")
@@ -385,7 +385,7 @@ def workload_start(
     from emulator.cli.commands.live_clients import start_workload_command
 
     return start_workload_command(
-        options.asking("workload start"),
+        options.call("workload start"),
         acks,
         set_ or (),
         settings or (),
@@ -421,7 +421,7 @@ def workload_stop(
     """
     from emulator.cli.commands.live_clients import stop_workload_command
 
-    return stop_workload_command(options.asking("workload stop"), name, at_once)
+    return stop_workload_command(options.call("workload stop"), name, at_once)
 
 
 @workload_app.command(name="status")
@@ -429,4 +429,4 @@ def workload_status(*, options: ClusterOptions = DEFAULTS) -> int:
     """Show counts of sent, acknowledged, refused, unknown and read records, by client."""
     from emulator.cli.commands.live_clients import workload_status_command
 
-    return workload_status_command(options.asking("workload status"))
+    return workload_status_command(options.call("workload status"))

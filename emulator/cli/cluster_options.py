@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
-    from emulator.cli.commands.control_calls import Asking
+    from emulator.cli.commands.control_calls import ControlCall
 
 Cluster = Annotated[str | None, Parameter(name="--cluster", help="A cluster's name, or its run's directory.")]
 Json = Annotated[bool, Parameter(name="--json", negative=(), help="Print the result as JSON.")]
@@ -20,9 +20,9 @@ class ClusterOptions:
     cluster: Cluster = None
     json: Json = False
 
-    def asking(self, command: str) -> "Asking":
+    def call(self, command: str) -> "ControlCall":
         """The options as `emulator.cli.commands` takes them."""
-        return _asking(command, self, None)
+        return _call(command, self, None)
 
 
 @Parameter(name="*")
@@ -32,15 +32,15 @@ class Waiting(ClusterOptions):
 
     wait: Annotated[float | None, Parameter(name="--wait", help="Time limit in seconds; by default about 1.5.")] = None
 
-    def asking(self, command: str) -> "Asking":
-        return _asking(command, self, self.wait)
+    def call(self, command: str) -> "ControlCall":
+        return _call(command, self, self.wait)
 
 
 DEFAULTS: Final = ClusterOptions()
 WAITING: Final = Waiting()
 
 
-def _asking(command: str, options: ClusterOptions, wait_s: float | None) -> "Asking":
-    from emulator.cli.commands.control_calls import Asking  # what a command does is imported when it is called
+def _call(command: str, options: ClusterOptions, wait_s: float | None) -> "ControlCall":
+    from emulator.cli.commands.control_calls import ControlCall  # what a command does is imported when it is called
 
-    return Asking(command, options.cluster, wait_s, options.json)
+    return ControlCall(command, options.cluster, wait_s, options.json)

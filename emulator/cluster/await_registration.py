@@ -91,7 +91,7 @@ class Returning:
         left_s = max(0.0, expired_ms - cluster.now_ms()) / 1000.0 / cluster.clock.speed
         return f"it expires within {left_s:.1f} s, if the ensemble has a quorum"
 
-    def not_ended(self, ask: r.Ask, wait_s: float, starting: Iterable[str]) -> str:
+    def not_ended(self, ask: r.ControlRequest, wait_s: float, starting: Iterable[str]) -> str:
         """Message of a request that takes longer than its client waits.
 
         `starting`: nodes being started.

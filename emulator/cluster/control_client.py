@@ -4,7 +4,7 @@ import socket
 import time
 
 from emulator.cluster.cluster_registry import Registration
-from emulator.cluster.control_requests import WAIT_S, Answer, Ask, unknown
+from emulator.cluster.control_requests import WAIT_S, Answer, ControlRequest, unknown
 from emulator.cluster.http.request_exchange import Exchange
 
 MARGIN_S = 0.4
@@ -12,7 +12,7 @@ MARGIN_S = 0.4
 RECEIVE_BYTES = 65_536
 
 
-def ask(at: Registration, what: Ask, wait_s: float = WAIT_S) -> Answer:
+def ask(at: Registration, what: ControlRequest, wait_s: float = WAIT_S) -> Answer:
     """Send a request; code 3 if the cluster does not answer in time.
 
     Raises Refused for a request that cannot be sent, such as one that is too long.

@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import inspect
 
-from emulator.cluster.control_requests import AddPartitions, Ask, ElectPreferred, Machine
+from emulator.cluster.control_requests import AddPartitions, ControlRequest, ElectPreferred, Machine
 from emulator.faults.machine_fault_kinds import LIVE_FAULTS
 
 OPTIONS: Final = {
@@ -25,7 +25,7 @@ ARGUMENTS: Final = frozenset(("topic", "node", "values", "targets"))
 """Fields that are arguments of commands, not options."""
 
 
-def unfit(ask: Ask) -> str:
+def unfit(ask: ControlRequest) -> str:
     """`--retries -1: from 0 to 2147483647` of the first field out of bounds; "": there is none."""
     values = [(getattr(ask, field.name), field) for field in _fields(type(ask))]
     if isinstance(ask, Machine):
@@ -43,7 +43,7 @@ def _fields(of: type[msgspec.Struct]) -> tuple[inspect.Field, ...]:
     return found.fields
 
 
-def _called(ask: Ask, field: str) -> str:
+def _called(ask: ControlRequest, field: str) -> str:
     is_argument = field in ARGUMENTS or (isinstance(ask, AddPartitions | ElectPreferred) and field == "partitions")
     return field if is_argument else OPTIONS.get(field) or f"--{field.replace('_', '-')}"
 

@@ -50,27 +50,27 @@ MachineFault = Annotated[str, msgspec.Meta(max_length=32)]
 """One of LIVE_FAULTS."""
 
 
-class Ask(msgspec.Struct, frozen=True):
+class ControlRequest(msgspec.Struct, frozen=True):
     """Base of all requests."""
 
 
-class Ready(Ask, frozen=True):
+class Ready(ControlRequest, frozen=True):
     """Wait until the ensemble serves, every broker is registered and there is a controller."""
 
 
-class Down(Ask, frozen=True):
+class Down(ControlRequest, frozen=True):
     """End the cluster. Answered before it ends."""
 
 
-class Status(Ask, frozen=True):
+class Status(ControlRequest, frozen=True):
     """Running nodes, each node's own view, and the faults in force."""
 
 
-class DescribeSettings(Ask, frozen=True):
+class DescribeSettings(ControlRequest, frozen=True):
     """Nodes, version, and settings of brokers and topics, at their start and since."""
 
 
-class LinkFault(Ask, frozen=True):
+class LinkFault(ControlRequest, frozen=True):
     """A fault on links, as a scenario's step (`emulator.faults.link_fault_kinds`)."""
 
     fault: AnyLinkFault
@@ -80,7 +80,7 @@ HealedKind = Literal["", LinkFaultKind]
 """"": of every kind."""
 
 
-class Heal(Ask, frozen=True):
+class Heal(ControlRequest, frozen=True):
     """Lift the rules that name all of these places (or have one of these ids); none: every rule.
 
     `kind`: only of that kind.
@@ -90,7 +90,7 @@ class Heal(Ask, frozen=True):
     kind: HealedKind = ""
 
 
-class Machine(Ask, frozen=True):
+class Machine(ControlRequest, frozen=True):
     """Break or repair one or several machines at once.
 
     `node`: a name, `az-0`, `broker-*`, `leader:t-0`, `active-controller`, or a list of such.
@@ -110,7 +110,7 @@ class Machine(Ask, frozen=True):
     given: Annotated[dict[Word, float], msgspec.Meta(max_length=WORDS_MAX)] = {}
 
 
-class CreateTopic(Ask, frozen=True):
+class CreateTopic(ControlRequest, frozen=True):
     """`assignment`: replicas by partition, the preferred leader first.
 
     Or `partitions` with `replicas` each.
@@ -123,25 +123,25 @@ class CreateTopic(Ask, frozen=True):
     settings: dict[str, SettingValue] = {}
 
 
-class DescribeTopic(Ask, frozen=True):
+class DescribeTopic(ControlRequest, frozen=True):
     """A topic in the session service (all if empty), and each broker's own view of it."""
 
     topic: Word = ""
 
 
-class TopicOffsets(Ask, frozen=True):
+class TopicOffsets(ControlRequest, frozen=True):
     """First and last offsets of its partitions, for consumers and at each replica."""
 
     topic: Word
 
 
-class DeleteTopic(Ask, frozen=True):
+class DeleteTopic(ControlRequest, frozen=True):
     """Delete a topic. Done when the controller has deleted every replica, and the topic is gone."""
 
     topic: Word
 
 
-class AlterTopic(Ask, frozen=True):
+class AlterTopic(ControlRequest, frozen=True):
     """Set settings of a topic, and reset others to the cluster's."""
 
     topic: Word
@@ -149,7 +149,7 @@ class AlterTopic(Ask, frozen=True):
     remove: Words = []
 
 
-class AlterBroker(Ask, frozen=True):
+class AlterBroker(ControlRequest, frozen=True):
     """Set settings of a running broker, or (no `broker`) of all, and reset others to its file's.
 
     `broker`: a number, a name, or a role such as `leader:t-0`.
@@ -160,7 +160,7 @@ class AlterBroker(Ask, frozen=True):
     remove: Words = []
 
 
-class AddPartitions(Ask, frozen=True):
+class AddPartitions(ControlRequest, frozen=True):
     """Set the number of partitions. `assignment`: replicas of each new one.
 
     Else they are placed.
@@ -171,7 +171,7 @@ class AddPartitions(Ask, frozen=True):
     assignment: Annotated[list[list[Broker]], msgspec.Meta(max_length=1_000)] = []
 
 
-class Reassign(Ask, frozen=True):
+class Reassign(ControlRequest, frozen=True):
     """{partition: its replicas, the preferred leader first}.
 
     Done when the controller has moved all.
@@ -182,7 +182,7 @@ class Reassign(Ask, frozen=True):
     )
 
 
-class Produce(Ask, frozen=True):
+class Produce(ControlRequest, frozen=True):
     """Write records, by a client in `az`, or from outside every AZ.
 
     A client in an AZ sends to the leader that its AZ's broker knows; from outside to the leader; or to `broker`, leader
@@ -205,7 +205,7 @@ class Produce(Ask, frozen=True):
     ] = []
 
 
-class Consume(Ask, frozen=True):
+class Consume(ControlRequest, frozen=True):
     """Read at most `records_max` records of a partition from `offset` on.
 
     The broker is chosen as for Produce.
@@ -219,13 +219,13 @@ class Consume(Ask, frozen=True):
     az: Word = ""
 
 
-class ElectPreferred(Ask, frozen=True):
+class ElectPreferred(ControlRequest, frozen=True):
     """Elect preferred leaders. None named: all."""
 
     partitions: Words = []
 
 
-class StartWorkload(Ask, frozen=True):
+class StartWorkload(ControlRequest, frozen=True):
     """Start a producer of `rate` records per second in each of `azs` (none: all).
 
     `consumers`: a consumer in each, too.
@@ -248,14 +248,14 @@ class StartWorkload(Ask, frozen=True):
     azs: Words = []
 
 
-class StopWorkload(Ask, frozen=True):
+class StopWorkload(ControlRequest, frozen=True):
     """Stop a workload; "": every one. `at_once`: unfinished operations end as unknown."""
 
     name: Word = ""
     at_once: bool = False
 
 
-class WorkloadStatus(Ask, frozen=True):
+class WorkloadStatus(ControlRequest, frozen=True):
     """Counts so far, by client."""
 
 

@@ -4,11 +4,11 @@ import trio
 
 from emulator.cluster.cluster_registry import Registration
 from emulator.cluster.control_client import MARGIN_S, RECEIVE_BYTES, not_there_yet, too_late, unreachable
-from emulator.cluster.control_requests import WAIT_S, Answer, Ask
+from emulator.cluster.control_requests import WAIT_S, Answer, ControlRequest
 from emulator.cluster.http.request_exchange import Exchange
 
 
-async def ask(at: Registration, what: Ask, wait_s: float = WAIT_S) -> Answer:
+async def ask(at: Registration, what: ControlRequest, wait_s: float = WAIT_S) -> Answer:
     """As `control_client.ask`. A cancelled call stops listening; its request goes on."""
     exchange = Exchange(at.token, what, wait_s)
     if not at.port:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from emulator.judging.explain.history_builder import Happened
+from emulator.judging.explain.history_builder import TimedEvent
 from emulator.topology import node_name
 from protocol.errors import ErrorCode
 from protocol.events import (
@@ -25,7 +25,7 @@ from protocol.ids import topic_partition_text
 LINES_MAX = 60
 
 
-def listing_of(entries: Iterable[Happened]) -> list[str]:
+def listing_of(entries: Iterable[TimedEvent]) -> list[str]:
     """Lines such as `12.345 s broker-1: leads t-0 in epoch 2, from offset 3`.
 
     Equal lines of several nodes appear once. Of more than LINES_MAX lines the first and the last remain.

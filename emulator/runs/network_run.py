@@ -13,7 +13,7 @@ from emulator.machines.node.restarts import Roster, UnusableStart, start_details
 from emulator.machines.node.specs import RunSpec
 from emulator.regular_files import refuse_foreign_link
 from emulator.run_layout import DATA_FOLDER
-from emulator.runs.observed import Happened, observations_of
+from emulator.runs.observed import TimedEvent, observations_of
 from emulator.runs.resolve import Resolved
 from emulator.runs.run_events import event_files, events_in
 from emulator.scenario.observations.observation_model import Observations
@@ -193,7 +193,7 @@ async def play_network(
     return PlayedNetwork(observations, player, cluster.unexpected_exits(), ended_ms)
 
 
-def observed_events(run_dir: Path) -> Iterator[Happened]:
+def observed_events(run_dir: Path) -> Iterator[TimedEvent]:
     """The replica events for observations.json, from the nodes' files."""
     wanted = {cls.NAME: cls for cls in OBSERVED_EVENTS}
     for path in event_files(run_dir):
@@ -202,7 +202,7 @@ def observed_events(run_dir: Path) -> Iterator[Happened]:
                 yield as_happened(fields, wanted[fields["event"]])
 
 
-def as_happened(fields: dict[str, Any], cls: type[Event]) -> Happened:
+def as_happened(fields: dict[str, Any], cls: type[Event]) -> TimedEvent:
     """A line of an event file, as the simulated world's trace holds it."""
     event = cls(**{name: fields[name] for name in cls.__struct_fields__ if name in fields})
     envelope = (fields["node"], fields["incarnation"], fields["seq"], fields.get("cause", ""), fields["at_ms"])

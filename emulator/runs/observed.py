@@ -15,12 +15,12 @@ FORMAT = 2
 OBSERVED = frozenset((LogTruncated, RoleChanged, IsrChangeAsked))
 """Events of brokers that observations.json has."""
 
-Happened = tuple[str, int, int, object, float, Event]
+TimedEvent = tuple[str, int, int, object, float, Event]
 """(node, incarnation, seq, cause, at_ms, event)."""
 
 
 def observations_of(
-    resolved: Resolved, timeline: Timeline, events: Iterable[Happened], ended_ms: float
+    resolved: Resolved, timeline: Timeline, events: Iterable[TimedEvent], ended_ms: float
 ) -> Observations:
     """The observations.
 

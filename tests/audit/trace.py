@@ -41,7 +41,7 @@ def digest_of(value: str) -> int:
     return zlib.crc32(value.encode())
 
 
-class Happened(NamedTuple):
+class TimedEvent(NamedTuple):
     """An event of a trace."""
 
     node: str
@@ -65,7 +65,7 @@ class Trace:
         self.settings = settings
         self.at_ms = 0.0
         self.cause = "test"
-        self.events: list[Happened] = []
+        self.events: list[TimedEvent] = []
         self.files: dict[tuple[str, int, bool], list[bytes]] = defaultdict(list)
         self.beside: dict[str, bytes] = {}
         self.path = Path()
@@ -85,7 +85,7 @@ class Trace:
         self.at_ms = self.at_ms + 1 if at_ms is None else at_ms
         incarnation = self.incarnations.setdefault(node, 1)
         seq = self.seqs[node] = self.seqs.get(node, 0) + 1
-        self.events.append(Happened(node, incarnation, self.cause, self.at_ms, event))
+        self.events.append(TimedEvent(node, incarnation, self.cause, self.at_ms, event))
         envelope = {
             "format": e.EVENT_FORMAT, "run": self.run, "node": node, "incarnation": incarnation, "seq": seq,
             "cause": self.cause, "mono_ms": self.at_ms, "wall_ms": 1.79e12 + self.at_ms, "at_ms": self.at_ms,

@@ -26,7 +26,7 @@ from protocol import events as e
 from protocol.gates import gates_for
 from protocol.ids import LeaderEpoch, Offset, TopicPartition
 from protocol.znodes import TOPICS, decode_topic
-from tests.audit.trace import TOPIC, Happened, Trace
+from tests.audit.trace import TOPIC, TimedEvent, Trace
 
 ALIVE = ("start", "resume", "pause", "slow-disk", "clock-jump")
 """Faults that end no process."""
@@ -86,7 +86,7 @@ class _Seen:
         for node in list(self.with_input):
             self._input_done(node)
 
-    def see(self, happened: Happened) -> None:
+    def see(self, happened: TimedEvent) -> None:
         node, event = happened.node, happened.event
         waiting = self.with_input.get(node)
         if waiting is not None and waiting[0] != (happened.cause, happened.at_ms):
@@ -112,7 +112,7 @@ class _Seen:
                 replica.term, replica.leads = None, False
         end(self.control.pop(node, None), at_ms)
 
-    def _node_started(self, happened: Happened, event: e.NodeStarted) -> None:
+    def _node_started(self, happened: TimedEvent, event: e.NodeStarted) -> None:
         node = happened.node
         self._over(node, happened.at_ms)
         self.incarnations[node] = happened.incarnation
@@ -121,11 +121,11 @@ class _Seen:
             if of == node:
                 self.probe.leader_views.ended(node, place, replica.log_end)
 
-    def _node_stopped(self, happened: Happened, event: e.NodeStopped) -> None:
+    def _node_stopped(self, happened: TimedEvent, event: e.NodeStopped) -> None:
         self._over(happened.node, happened.at_ms)
         self.halted.add(happened.node)
 
-    def _machine_fault(self, happened: Happened, event: e.MachineFault) -> None:
+    def _machine_fault(self, happened: TimedEvent, event: e.MachineFault) -> None:
         if event.what not in ALIVE:
             self._over(event.target, happened.at_ms)
         if event.what in HALTS:
@@ -133,21 +133,21 @@ class _Seen:
         elif event.what == "resume":
             self.halted.discard(event.target)
 
-    def _fault_in_force(self, happened: Happened, event: e.FaultInForce) -> None:
+    def _fault_in_force(self, happened: TimedEvent, event: e.FaultInForce) -> None:
         self.in_force.add((happened.node, event.rule))
 
-    def _fault_healed(self, happened: Happened, event: e.FaultHealed) -> None:
+    def _fault_healed(self, happened: TimedEvent, event: e.FaultHealed) -> None:
         self.in_force.discard((happened.node, event.rule))
 
     # --- what is committed ---
 
-    def _controller_changed(self, happened: Happened, event: e.ControllerChanged) -> None:
+    def _controller_changed(self, happened: TimedEvent, event: e.ControllerChanged) -> None:
         end(self.control.pop(happened.node, None), happened.at_ms)
         if event.active:
             term = self.control[happened.node] = Term(None, happened.node, event.controller_epoch, happened.at_ms)
             self.probe.controllers.append(term)
 
-    def _znode_changed(self, happened: Happened, event: e.ZnodeChanged) -> None:
+    def _znode_changed(self, happened: TimedEvent, event: e.ZnodeChanged) -> None:
         committed = self.probe.committed
         if event.zxid <= committed.zxid:
             return
@@ -159,13 +159,13 @@ class _Seen:
             for partition, assigned in decode_topic(topic, data).items():
                 self.assignments[topic, partition] = assigned.replicas
 
-    def _topic_removed(self, happened: Happened, event: e.TopicRemoved) -> None:
+    def _topic_removed(self, happened: TimedEvent, event: e.TopicRemoved) -> None:
         self.probe.going.discard(self.probe.incarnations.name(event.topic))
         self.probe.incarnations.ended(event.topic, len(self.operations))
 
     # --- replicas ---
 
-    def _role_changed(self, happened: Happened, event: e.RoleChanged) -> None:
+    def _role_changed(self, happened: TimedEvent, event: e.RoleChanged) -> None:
         node, at_ms, probe = happened.node, happened.at_ms, self.probe
         place, replica = self._of(node, event)
         replica.leader_epoch, replica.leads = event.leader_epoch, event.role == "leader"
@@ -189,7 +189,7 @@ class _Seen:
         ended = len(self.operations.ended)
         self.probe.leader_views.note(LeaderView(place, node, in_sync, least, max(0, high_watermark), ended))
 
-    def _isr_change_ended(self, happened: Happened, event: e.IsrChangeEnded) -> None:
+    def _isr_change_ended(self, happened: TimedEvent, event: e.IsrChangeEnded) -> None:
         place, replica = self._of(happened.node, event)
         if event.result != "done":
             return
@@ -200,10 +200,10 @@ class _Seen:
             least = event.min_insync_replicas
             self._believes(happened.node, place, replica, in_sync, least, event.high_watermark)
 
-    def _topic_configured(self, happened: Happened, event: e.TopicConfigured) -> None:
+    def _topic_configured(self, happened: TimedEvent, event: e.TopicConfigured) -> None:
         self._configured(happened.node, event.config, event.topic)
 
-    def _broker_configured(self, happened: Happened, event: e.BrokerConfigured) -> None:
+    def _broker_configured(self, happened: TimedEvent, event: e.BrokerConfigured) -> None:
         self._configured(happened.node, event.config, "")
 
     def _configured(self, node: str, config: str, topic: str) -> None:
@@ -214,7 +214,7 @@ class _Seen:
 
     # --- logs ---
 
-    def _batch_appended(self, happened: Happened, event: e.BatchAppended) -> None:
+    def _batch_appended(self, happened: TimedEvent, event: e.BatchAppended) -> None:
         place, replica = self._of(happened.node, event)
         batch = Batch(event.base_offset, event.last_offset, event.leader_epoch, event.digest)
         replica.batches.append(batch)
@@ -225,12 +225,12 @@ class _Seen:
         if replica.term is not None and event.as_leader:
             replica.term.appended_ms.append(happened.at_ms)
 
-    def _reached(self, happened: Happened, place: TopicPartition, replica: _Replica) -> None:
+    def _reached(self, happened: TimedEvent, place: TopicPartition, replica: _Replica) -> None:
         reached = self.probe.written.reached_by(happened.node, happened.incarnation, place)
         reached.log_end = max(reached.log_end, replica.log_end)
         reached.high_watermark = max(reached.high_watermark, replica.high_watermark)
 
-    def _log_truncated(self, happened: Happened, event: e.LogTruncated) -> None:
+    def _log_truncated(self, happened: TimedEvent, event: e.LogTruncated) -> None:
         node = happened.node
         place, replica = self._of(node, event)
         wiped = event.reason == "full"
@@ -246,7 +246,7 @@ class _Seen:
             self.with_input[node] = moved, of, min(high_watermark, event.to)
         self._reached(happened, place, replica)
 
-    def _log_loaded(self, happened: Happened, event: e.LogLoaded) -> None:
+    def _log_loaded(self, happened: TimedEvent, event: e.LogLoaded) -> None:
         node = happened.node
         place, replica = self._of(node, event)
         replica.ends_at(event.log_end)
@@ -258,27 +258,27 @@ class _Seen:
         self.probe.leader_views.found(node, place, event.log_end)
         self._reached(happened, place, replica)
 
-    def _log_created(self, happened: Happened, event: e.LogCreated) -> None:
+    def _log_created(self, happened: TimedEvent, event: e.LogCreated) -> None:
         place, _ = self._of(happened.node, event)
         self.replicas[happened.node, place] = _Replica(place)
         self.probe.kept.made_anew(happened.node, place)
 
-    def _log_deleted(self, happened: Happened, event: e.LogDeleted) -> None:
+    def _log_deleted(self, happened: TimedEvent, event: e.LogDeleted) -> None:
         place, replica = self._of(happened.node, event)
         end(replica.term, happened.at_ms)
         del self.replicas[happened.node, place]
         if event.reason == "topic-deleted":
             self.probe.going.add(place[0])
 
-    def _log_start_moved(self, happened: Happened, event: e.LogStartMoved) -> None:
+    def _log_start_moved(self, happened: TimedEvent, event: e.LogStartMoved) -> None:
         _, replica = self._of(happened.node, event)
         replica.batches = [one for one in replica.batches if one.last >= event.log_start]
         replica.cached(event.epochs)
 
-    def _leader_epoch_began(self, happened: Happened, event: e.LeaderEpochBegan) -> None:
+    def _leader_epoch_began(self, happened: TimedEvent, event: e.LeaderEpochBegan) -> None:
         self._of(happened.node, event)[1].cached(event.epochs)
 
-    def _high_watermark_moved(self, happened: Happened, event: e.HighWatermarkMoved) -> None:
+    def _high_watermark_moved(self, happened: TimedEvent, event: e.HighWatermarkMoved) -> None:
         node = happened.node
         place, replica = self._of(node, event)
         replica.high_watermark = event.high_watermark
@@ -300,24 +300,24 @@ class _Seen:
             self.operations.append(operation)
         return self.named[identifier]
 
-    def _operation_invoked(self, happened: Happened, event: e.OperationInvoked) -> None:
+    def _operation_invoked(self, happened: TimedEvent, event: e.OperationInvoked) -> None:
         self._operation(event.operation, event, event.kind)
 
-    def _attempt_sent(self, happened: Happened, event: e.AttemptSent) -> None:
+    def _attempt_sent(self, happened: TimedEvent, event: e.AttemptSent) -> None:
         operation = self.named[event.operation]
         operation.attempts, operation.broker, operation.digest = event.attempt, event.broker, event.digest
         operation.requested = Requested(event.operation, event.attempt, event.broker, event.timeout_ms)
         self.operations.tried(operation.requested)
         self.operations.noted(happened.at_ms)
 
-    def _attempt_ended(self, happened: Happened, event: e.AttemptEnded) -> None:
+    def _attempt_ended(self, happened: TimedEvent, event: e.AttemptEnded) -> None:
         requested = self.named[event.operation].requested
         if requested is not None:
             requested.ended = True
             self.operations.news.append(requested)
             self.operations.noted(happened.at_ms)
 
-    def _operation_ended(self, happened: Happened, event: e.OperationEnded) -> None:
+    def _operation_ended(self, happened: TimedEvent, event: e.OperationEnded) -> None:
         operation = self.named[event.operation]
         if not operation.ended:
             operation.ended, operation.over = True, len(self.operations)
@@ -326,12 +326,12 @@ class _Seen:
             operation.partition, operation.topic_id = event.partition, self.topic_id
             self.operations.ended.append(operation)
 
-    def _records_read(self, happened: Happened, event: e.RecordsRead) -> None:
+    def _records_read(self, happened: TimedEvent, event: e.RecordsRead) -> None:
         given = (event.base_offset, event.last_offset, event.leader_epoch, event.digest, event.high_watermark)
         operation = self._operation(event.operation, event)
         operation.reads.append(Read(*given, event.broker, len(self.operations.ended), self.topic_id))
 
-    def _position_left(self, happened: Happened, event: e.PositionLeft) -> None:
+    def _position_left(self, happened: TimedEvent, event: e.PositionLeft) -> None:
         operation = self.named[event.operation]
         operation.left.append(Left(len(operation.reads), Offset(event.offset), event.reason))
 

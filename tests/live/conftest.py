@@ -20,7 +20,7 @@ import pytest
 
 from emulator.cluster.cluster_registry import CLUSTER_FILE, LOG_FILE, Found, clusters
 from emulator.cluster.control_client import ask
-from emulator.cluster.control_requests import Answer, Ask, DescribeTopic, Machine, Status
+from emulator.cluster.control_requests import Answer, ControlRequest, DescribeTopic, Machine, Status
 from emulator.cluster.ending import Ended, end
 from emulator.cluster.launch import launch
 from emulator.cluster.specification import LiveSpec, resolved, write_specification
@@ -62,10 +62,10 @@ class Live:
         with contextlib.suppress(psutil.NoSuchProcess):
             self.seen |= set(self.supervisor.children(recursive=True))
 
-    def ask(self, what: Ask, wait_s: float = 1.5) -> Answer:
+    def ask(self, what: ControlRequest, wait_s: float = 1.5) -> Answer:
         return ask(self.registration, what, wait_s)
 
-    def did(self, what: Ask, wait_s: float = 10.0) -> dict[str, Any]:
+    def did(self, what: ControlRequest, wait_s: float = 10.0) -> dict[str, Any]:
         """The result of what must succeed."""
         answer = self.ask(what, wait_s)
         assert answer.code == 0, (what, answer)

@@ -16,8 +16,8 @@ import pytest
 
 from emulator.cluster.cluster_registry import LOG_FILE
 from emulator.cluster.control_requests import (
-    Ask,
     Consume,
+    ControlRequest,
     CreateTopic,
     DescribeTopic,
     ElectPreferred,
@@ -51,7 +51,7 @@ OWN_END = Cut(links=PairLinks(("az-0", "broker-0")))
 TOPICS = ("t",) * 8 + ("u", "t-0", "none")
 
 
-def some(chance: Random) -> Ask:
+def some(chance: Random) -> ControlRequest:
     """Any command, as a person (or a cat on the keyboard) gives it."""
     match chance.randrange(12):
         case 0 | 1 | 2:
@@ -110,7 +110,7 @@ def test_two_hundred_random_commands_are_answered_and_leave_nothing_behind(up: C
     live = up()
     live.did(CreateTopic("t", [list(brokers(0, 1, 2))]))
     chance = Random(SEED)
-    took_s: list[tuple[float, Ask]] = []
+    took_s: list[tuple[float, ControlRequest]] = []
     codes: dict[int, int] = {}
     for number in range(COMMANDS):
         requested = some(chance)

@@ -70,7 +70,7 @@ class Beside:
             self.slowest_s = max(self.slowest_s, trio.current_time() - began)
             await trio.sleep(0.2)
 
-    async def _did(self, what: r.Ask) -> dict[str, Any]:
+    async def _did(self, what: r.ControlRequest) -> dict[str, Any]:
         answer = await trio.to_thread.run_sync(ask, self._at, what, ANSWER_S)
         if answer.code:
             self.problems.append(f"{type(what).__name__}: {answer.code} {answer.error}")

@@ -20,7 +20,7 @@ WAIT_S: Final = 0.5
 ANSWERED_S: Final = 60.0
 """Limit for one conversation, on a machine that is busy."""
 NOWHERE: Final = "nowhere"
-HARMLESS: Final[tuple[r.Ask, ...]] = (
+HARMLESS: Final[tuple[r.ControlRequest, ...]] = (
     r.Status(), r.Heal(), r.DescribeSettings(), r.DescribeTopic(NOWHERE), r.TopicOffsets(NOWHERE),
     r.Produce(NOWHERE, ["a"]), r.Consume(NOWHERE), r.AlterTopic(NOWHERE, {"retention.ms": 1}), r.WorkloadStatus(),
     r.LinkFault(parse(["cut", NOWHERE])), r.Machine("resume", NOWHERE),
@@ -37,7 +37,7 @@ PIECES: Final = (
 class Requests:
     """`request()`: the next one, whole, with `token`."""
 
-    def __init__(self, seed: int, token: str = TOKEN, valid: Sequence[r.Ask] = HARMLESS) -> None:
+    def __init__(self, seed: int, token: str = TOKEN, valid: Sequence[r.ControlRequest] = HARMLESS) -> None:
         self.chance = random.Random(seed)
         self._valid = [Exchange(token, ask, WAIT_S).request for ask in valid]
 

@@ -213,7 +213,7 @@ class _Soak:
             for it in topic
         }
 
-    def _do(self, what: r.Ask, wait_s: float = ANSWER_S) -> dict[str, Any]:
+    def _do(self, what: r.ControlRequest, wait_s: float = ANSWER_S) -> dict[str, Any]:
         answer = ask(self._found.registration, what, wait_s)
         if answer.code != 0:
             raise NotDone(f"{type(what).__name__}: {answer.error}")

@@ -7,13 +7,13 @@ from typing import Any
 
 from rich.console import Console
 
-from emulator.cli.commands.control_calls import Asking, ask_cluster, refused
+from emulator.cli.commands.control_calls import ControlCall, ask_cluster, refused
 from emulator.cli.commands.unusable import UNUSABLE_SCENARIO
 from emulator.cluster.cluster_registry import NoCluster, choose
 from emulator.cluster.control_requests import (
     VALUES_MAX,
-    Ask,
     Consume,
+    ControlRequest,
     CreateTopic,
     DescribeTopic,
     ElectPreferred,
@@ -42,7 +42,7 @@ class UnusableBrokers(ValueError):
 
 
 def create_topic_command(
-    asking: Asking,
+    call: ControlCall,
     topic: str,
     assignment: Sequence[str],
     partitions: int,
@@ -53,10 +53,10 @@ def create_topic_command(
     """Create a topic. `assignment`: one text such as `0,1,2` per partition."""
     try:
         brokers = [brokers_of(text) for text in assignment]
-        given = settings_of(asking, TOPIC, files) | settings_given(settings)
+        given = settings_of(call, TOPIC, files) | settings_given(settings)
     except (*UNUSABLE_SCENARIO, UnusableBrokers, NoRun, NoCluster) as error:
-        return refused(asking.command, str(error))
-    return ask_cluster(asking, CreateTopic(topic, brokers, partitions, replicas, given), show_topics)
+        return refused(call.command, str(error))
+    return ask_cluster(call, CreateTopic(topic, brokers, partitions, replicas, given), show_topics)
 
 
 def brokers_of(text: str) -> list[BrokerId]:
@@ -67,11 +67,11 @@ def brokers_of(text: str) -> list[BrokerId]:
         raise UnusableBrokers(f"{text!r}: numbers of brokers, such as 0,1,2") from None
 
 
-def describe_topic_command(asking: Asking, topic: str) -> int:
-    return ask_cluster(asking, DescribeTopic(topic), show_topics)
+def describe_topic_command(call: ControlCall, topic: str) -> int:
+    return ask_cluster(call, DescribeTopic(topic), show_topics)
 
 
-def produce_command(asking: Asking, acks: str, key_separator: str | None = None, **options: Any) -> int:
+def produce_command(call: ControlCall, acks: str, key_separator: str | None = None, **options: Any) -> int:
     """Produce values; returns 1 when a value was not acknowledged.
 
     `options`: fields of a Produce; values `-` are the lines of standard input. `key_separator`: separates the key of
@@ -79,60 +79,60 @@ def produce_command(asking: Asking, acks: str, key_separator: str | None = None,
     """
     slip = next((value for value in options["values"] if value.startswith("--")), None)
     if slip is not None:
-        return refused(asking.command, f"unknown option {slip}; pass a value that begins with -- by standard input (-)")
+        return refused(call.command, f"unknown option {slip}; pass a value that begins with -- by standard input (-)")
     if options["values"] == [STDIN]:
         options["values"] = [line.rstrip("\r\n") for line in islice(sys.stdin, VALUES_MAX + 1)]
     if not 0 < len(options["values"]) <= VALUES_MAX:
         given = f"{len(options['values'])} values" if len(options["values"]) <= VALUES_MAX else "more values"
-        return refused(asking.command, f"{given}: a command takes 1 to {VALUES_MAX}")
+        return refused(call.command, f"{given}: a command takes 1 to {VALUES_MAX}")
     if key_separator is not None:
         if not key_separator:
-            return refused(asking.command, "--key-separator '': a character or more, such as : for KEY:VALUE")
+            return refused(call.command, "--key-separator '': a character or more, such as : for KEY:VALUE")
         without = next((value for value in options["values"] if key_separator not in value), None)
         if without is not None:
-            return refused(asking.command, f"{without!r} has no {key_separator!r}; write KEY{key_separator}VALUE")
+            return refused(call.command, f"{without!r} has no {key_separator!r}; write KEY{key_separator}VALUE")
         parted = [value.partition(key_separator) for value in options["values"]]
         options |= {"keys": [key for key, _, _ in parted], "values": [value for _, _, value in parted]}
-    return _with_acks(asking, acks, lambda number: Produce(acks=number, **options), _show_attempts, _all_acknowledged)
+    return _with_acks(call, acks, lambda number: Produce(acks=number, **options), _show_attempts, _all_acknowledged)
 
 
-def consume_command(asking: Asking, ask: Consume) -> int:
+def consume_command(call: ControlCall, ask: Consume) -> int:
     """Consume records; returns 1 when the broker returned an error."""
-    return ask_cluster(asking, ask, _show_records, lambda result: HELD if result["error"] == 0 else BROKEN)
+    return ask_cluster(call, ask, _show_records, lambda result: HELD if result["error"] == 0 else BROKEN)
 
 
-def elect_preferred_command(asking: Asking, partitions: Sequence[str]) -> int:
-    return ask_cluster(asking, ElectPreferred(list(partitions)), _show_leaders)
+def elect_preferred_command(call: ControlCall, partitions: Sequence[str]) -> int:
+    return ask_cluster(call, ElectPreferred(list(partitions)), _show_leaders)
 
 
 def start_workload_command(
-    asking: Asking, acks: str | None, settings: Sequence[str], files: Sequence[str], **options: Any
+    call: ControlCall, acks: str | None, settings: Sequence[str], files: Sequence[str], **options: Any
 ) -> int:
     try:
-        given = settings_of(asking, PRODUCER, files) | settings_given(settings)
+        given = settings_of(call, PRODUCER, files) | settings_given(settings)
     except (*UNUSABLE_SCENARIO, NoRun, NoCluster) as error:
-        return refused(asking.command, str(error))
+        return refused(call.command, str(error))
     if acks is None:
-        return ask_cluster(asking, StartWorkload(settings=given, **options), _show_started)
-    return _with_acks(asking, acks, lambda n: StartWorkload(acks=n, settings=given, **options), _show_started)
+        return ask_cluster(call, StartWorkload(settings=given, **options), _show_started)
+    return _with_acks(call, acks, lambda n: StartWorkload(acks=n, settings=given, **options), _show_started)
 
 
-def stop_workload_command(asking: Asking, name: str, at_once: bool) -> int:
-    return ask_cluster(asking, StopWorkload(name, at_once), _show_workloads)
+def stop_workload_command(call: ControlCall, name: str, at_once: bool) -> int:
+    return ask_cluster(call, StopWorkload(name, at_once), _show_workloads)
 
 
-def workload_status_command(asking: Asking) -> int:
-    return ask_cluster(asking, WorkloadStatus(), _show_workloads)
+def workload_status_command(call: ControlCall) -> int:
+    return ask_cluster(call, WorkloadStatus(), _show_workloads)
 
 
-def settings_of(asking: Asking, scope: str, words: Sequence[str]) -> dict[str, Any]:
+def settings_of(call: ControlCall, scope: str, words: Sequence[str]) -> dict[str, Any]:
     """Settings of one scope in settings files, as the running cluster's version has them.
 
     Other settings in the files are reported on standard error. Raises UnusableFile, UnknownVersion, NoRun, NoCluster.
     """
     if not words:
         return {}
-    version = version_of(choose(asking.cluster).directory)
+    version = version_of(choose(call.cluster).directory)
     layer = applied(read_settings_files(words, scope), version, {})
     if not layer.cluster:
         raise UnusableFile(f"--settings {' '.join(words)}: no {scope} setting in it")
@@ -152,11 +152,11 @@ def settings_given(words: Sequence[str]) -> dict[str, Any]:
     return given
 
 
-def _with_acks(asking: Asking, acks: str, make: Any, show: Any, judge: Any = None) -> int:
+def _with_acks(call: ControlCall, acks: str, make: Any, show: Any, judge: Any = None) -> int:
     if acks not in ACKS:
-        return refused(asking.command, f"--acks {acks}: one of {', '.join(ACKS)}")
-    ask: Ask = make(ACKS[acks])
-    return ask_cluster(asking, ask, show, judge)
+        return refused(call.command, f"--acks {acks}: one of {', '.join(ACKS)}")
+    ask: ControlRequest = make(ACKS[acks])
+    return ask_cluster(call, ask, show, judge)
 
 
 def _all_acknowledged(result: dict[str, Any]) -> int:

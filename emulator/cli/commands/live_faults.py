@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
-from emulator.cli.commands.control_calls import Asking, ask_cluster, refused
+from emulator.cli.commands.control_calls import ControlCall, ask_cluster, refused
 from emulator.cluster.control_requests import (
     BATCHES_KEPT_MAX,
     SYNCED,
@@ -31,28 +31,28 @@ from emulator.settings.setting_registry import UnusableSetting, parse_assignment
 
 
 def link_fault_command(
-    asking: Asking,
+    call: ControlCall,
     words: Sequence[str],
     only: Sequence[str],
     client_id: str | None,
 ) -> int:
-    """Apply a link fault. `asking.command`: its verb."""
+    """Apply a link fault. `call.command`: its verb."""
     options = [("--only", ",".join(only)), ("--client-id", client_id)]
     more = [f"{name}={value}" for name, value in options if value]
     try:
-        fault = parse([asking.command, *words, *more])
+        fault = parse([call.command, *words, *more])
     except RuleError as error:
-        return refused(asking.command, error)
-    return ask_cluster(asking, LinkFault(fault), _show_applied)
+        return refused(call.command, error)
+    return ask_cluster(call, LinkFault(fault), _show_applied)
 
 
-def heal_command(asking: Asking, words: Sequence[str], kind: HealedKind = "") -> int:
+def heal_command(call: ControlCall, words: Sequence[str], kind: HealedKind = "") -> int:
     """Heal link faults."""
-    return ask_cluster(asking, Heal(list(words), kind), _show_healed)
+    return ask_cluster(call, Heal(list(words), kind), _show_healed)
 
 
 def machine_command(
-    asking: Asking,
+    call: ControlCall,
     fault: MachineFault,
     nodes: Sequence[str],
     batches_kept: int | None = None,
@@ -64,13 +64,13 @@ def machine_command(
     `batches_kept` None: the synced ones. `given`: the fault's other parameters.
     """
     if batches_kept is not None and not 0 <= batches_kept <= BATCHES_KEPT_MAX:
-        return refused(asking.command, f"--batches-kept {batches_kept}: from 0 to {BATCHES_KEPT_MAX}")
+        return refused(call.command, f"--batches-kept {batches_kept}: from 0 to {BATCHES_KEPT_MAX}")
     kept = SYNCED if batches_kept is None else batches_kept
-    return _ask_machines(asking, Machine(fault, list(nodes), kept, directory, given=dict(given or {})))
+    return _ask_machines(call, Machine(fault, list(nodes), kept, directory, given=dict(given or {})))
 
 
 def start_command(
-    asking: Asking,
+    call: ControlCall,
     nodes: Sequence[str],
     version: str | None,
     assignments: Sequence[str],
@@ -83,15 +83,15 @@ def start_command(
         settings |= dict(parse_assignment(text) for text in assignments)
         from_files = settings_from(read_settings_files(files, BROKER), nodes)
     except (UnusableSetting, UnusableFile, Refused) as error:
-        return refused(asking.command, error)
+        return refused(call.command, error)
     ask = Machine("start", list(nodes), version=version or "", settings=settings, from_files=from_files)
-    return _ask_machines(asking, ask)
+    return _ask_machines(call, ask)
 
 
-def _ask_machines(asking: Asking, ask: Machine) -> int:
+def _ask_machines(call: ControlCall, ask: Machine) -> int:
     if not ask.node:
-        return refused(asking.command, f"which nodes? {asking.command} broker-0, several, az-0, or 'broker-*'")
-    return ask_cluster(asking, ask, _show_machines)
+        return refused(call.command, f"which nodes? {call.command} broker-0, several, az-0, or 'broker-*'")
+    return ask_cluster(call, ask, _show_machines)
 
 
 def _show_targets(out: Console, result: dict[str, Any]) -> None:

@@ -13,12 +13,12 @@ import tty
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Protocol
 
-from emulator.cluster.control_requests import Answer, Ask, Heal, LinkFault, Machine
+from emulator.cluster.control_requests import Answer, ControlRequest, Heal, LinkFault, Machine
 from emulator.cluster.dashboard.keys import Order, Typed, keys_in, pressed, with_message
 from emulator.faults.link_words import parse
 
 READ_BYTES: Final = 256
-Act = Callable[[Ask], Answer]
+Act = Callable[[ControlRequest], Answer]
 """Sends a request to the cluster. Raises Refused."""
 
 
@@ -88,7 +88,7 @@ class Hands:
                     ends_s = 0.0
 
 
-def request_of(order: Order) -> Ask:
+def request_of(order: Order) -> ControlRequest:
     """The request of `faultline VERB WORD...`. Raises RuleError."""
     words = list(order.words)
     match order.verb:

@@ -9,7 +9,14 @@ from urllib.parse import quote, urlencode
 import h11
 import msgspec
 
-from emulator.cluster.control_requests import ANSWER_BYTES_MAX, BODY_BYTES_MAX, HEAD_BYTES_MAX, Answer, Ask, Refused
+from emulator.cluster.control_requests import (
+    ANSWER_BYTES_MAX,
+    BODY_BYTES_MAX,
+    HEAD_BYTES_MAX,
+    Answer,
+    ControlRequest,
+    Refused,
+)
 from emulator.cluster.http.replying import answer_in
 from emulator.cluster.http.route import Route
 from emulator.cluster.http.routes import ROUTES
@@ -22,7 +29,7 @@ _encode = msgspec.json.Encoder().encode
 class Exchange:
     """`request`: the bytes to send. Then `add` takes what arrives, until it returns the answer."""
 
-    def __init__(self, token: str, ask: Ask, wait_s: float) -> None:
+    def __init__(self, token: str, ask: ControlRequest, wait_s: float) -> None:
         """Raises Refused for a request that cannot be sent."""
         method, target, body = encoded(ask, wait_s)
         self._peer = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD_BYTES_MAX)
@@ -54,7 +61,7 @@ class Exchange:
         return None
 
 
-def encoded(ask: Ask, wait_s: float) -> tuple[str, str, bytes]:
+def encoded(ask: ControlRequest, wait_s: float) -> tuple[str, str, bytes]:
     """Method, target and body of a request: the reverse of `read_request`. Raises Refused."""
     route, fields = _routed(ask)
     named = {name: quote(str(fields.pop(name)), safe="") for name in route.in_path}
@@ -68,7 +75,7 @@ def encoded(ask: Ask, wait_s: float) -> tuple[str, str, bytes]:
     return route.method, f"{path}?wait_s={wait_s}", body
 
 
-def _routed(ask: Ask) -> tuple[Route, dict[str, Any]]:
+def _routed(ask: ControlRequest) -> tuple[Route, dict[str, Any]]:
     """The route of a request, and the request's fields. Raises Refused."""
     there = [(route, fields) for route in ROUTES if (fields := route.fields(ask)) is not None]
     usable = [(route, fields) for route, fields in there if not _unnamed(route, fields)]

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, unquote
 
 import msgspec
 
-from emulator.cluster.control_requests import WAIT_S_MAX, WORDS_MAX, Ask, NotThere
+from emulator.cluster.control_requests import WAIT_S_MAX, WORDS_MAX, ControlRequest, NotThere
 from emulator.cluster.http.admission import HttpRefused
 from emulator.cluster.http.route import Route
 from emulator.cluster.http.routes import ROUTES
@@ -33,7 +33,7 @@ class HttpRequest(NamedTuple):
     """
 
     route: Route
-    ask: Ask | None
+    ask: ControlRequest | None
     wait_s: float
     notices: tuple[str, ...] = ()
 

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, Union, get_args
 import msgspec
 from msgspec.structs import FieldInfo
 
-from emulator.cluster.control_requests import Ask
+from emulator.cluster.control_requests import ControlRequest
 
 Method = Literal["GET", "POST", "PATCH", "DELETE"]
 WAIT_S: Final = 10.0
@@ -42,7 +42,7 @@ class Route(msgspec.Struct, frozen=True):
     does: str
     inputs: type[msgspec.Struct] = Nothing
     body: Any = None
-    make: Callable[[Any, Any], Ask | None] = lambda _inputs, _body: None
+    make: Callable[[Any, Any], ControlRequest | None] = lambda _inputs, _body: None
     fields: Callable[[Any], dict[str, Any] | None] = lambda _ask: None
     shape: Callable[[dict[str, Any]], dict[str, Any]] = lambda result: result
     status: int = 200
@@ -70,7 +70,7 @@ class Route(msgspec.Struct, frozen=True):
 
 
 def route_of(
-    ask: type[Ask],
+    ask: type[ControlRequest],
     method: Method,
     path: str,
     does: str,
@@ -93,13 +93,13 @@ def route_of(
     inputs = [field for field in fields if field.name in in_path or not by_body]
     rest = [field for field in fields if field not in inputs]
 
-    def make(given: msgspec.Struct, body: msgspec.Struct | None) -> Ask:
+    def make(given: msgspec.Struct, body: msgspec.Struct | None) -> ControlRequest:
         values = _values(given) | (_values(body) if body is not None else {})
         return ask(**{names[key]: value for key, value in values.items()})
 
     defaults = {field.name: field.default for field in msgspec.structs.fields(ask) if field.name in without}
 
-    def given_in(one: Ask) -> dict[str, Any] | None:
+    def given_in(one: ControlRequest) -> dict[str, Any] | None:
         if type(one) is not ask or any(getattr(one, left) != default for left, default in defaults.items()):
             return None
         return {field.encode_name: getattr(one, field.name) for field in fields}

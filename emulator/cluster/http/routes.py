@@ -60,7 +60,7 @@ def _machine_route(word: str, step: type[MachineStep]) -> Route:
         node = inputs.node.split(SEVERAL) if SEVERAL in inputs.node else inputs.node
         return r.Machine(word, node, **own, given=given)
 
-    def given_in(ask: r.Ask) -> dict[str, Any] | None:
+    def given_in(ask: r.ControlRequest) -> dict[str, Any] | None:
         if not isinstance(ask, r.Machine) or ask.fault != word:
             return None
         unset = r.Machine(word, "")

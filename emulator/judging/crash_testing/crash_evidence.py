@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from emulator.judging.crash_testing.crash_network import Left
-from emulator.judging.explain.history_builder import HISTORIC, Happened
+from emulator.judging.explain.history_builder import HISTORIC, TimedEvent
 from emulator.judging.explain.recoveries import DiskLost, Recovery
 from emulator.judging.oracle.gathering import read_logs
 from emulator.judging.oracle.partition_incarnations import Incarnations
@@ -36,12 +36,12 @@ WANTED: tuple[type[Event], ...] = (
 )  # fmt: skip
 
 
-def happened(run_dir: Path) -> list[Happened]:
+def happened(run_dir: Path) -> list[TimedEvent]:
     """Relevant events of all nodes in order of time, without lines that a kill has cut off."""
     return sorted(_read(run_dir), key=lambda one: one[4])
 
 
-def _read(run_dir: Path) -> Iterator[Happened]:
+def _read(run_dir: Path) -> Iterator[TimedEvent]:
     names = {cls.NAME for cls in WANTED}
     for path in event_paths(run_dir / EVENTS_FOLDER):
         if not path.name.endswith(WIRE_SUFFIX):
@@ -49,7 +49,7 @@ def _read(run_dir: Path) -> Iterator[Happened]:
                 yield as_happened(fields, EVENTS[fields["event"]])
 
 
-def truth_left(run_dir: Path, topology: Topology, events: Iterable[Happened]) -> Truth:
+def truth_left(run_dir: Path, topology: Topology, events: Iterable[TimedEvent]) -> Truth:
     """The truth: logs from the disks; operations, terms and decreases from the events."""
     truth = Truth()
     incarnations = Incarnations()
@@ -111,7 +111,7 @@ def truth_left(run_dir: Path, topology: Topology, events: Iterable[Happened]) ->
 
 
 def recoveries_of(
-    left: list[Left], power_lost: list[tuple[float, str]], disk_lost: list[DiskLost], events: list[Happened]
+    left: list[Left], power_lost: list[tuple[float, str]], disk_lost: list[DiskLost], events: list[TimedEvent]
 ) -> list[Recovery]:
     """Logs that incarnations left, compared with their successors' logs.
 

@@ -8,7 +8,7 @@ from emulator.judging.crash_testing.crash_judge import Judged, put
 from emulator.judging.crash_testing.crash_network import SETTLED, DiedOver
 from emulator.judging.explain.broken_promises import Broken
 from emulator.judging.explain.explanation import Evidence, Rule, explain
-from emulator.judging.explain.history_builder import Happened
+from emulator.judging.explain.history_builder import TimedEvent
 from emulator.judging.explain.run_history import History
 from emulator.judging.explain.stopped import still
 from emulator.judging.explain.stuck import UNREGISTERED, exit_rule, first_state_unknown, session_timeout_ms
@@ -81,7 +81,7 @@ def _unsettled(died: DiedOver, truth: Truth, history: History) -> Iterator[Broke
 
 
 def _stuck(
-    gates: Gates, history: History, events: list[Happened], topic_partition: TopicPartition, timeout_ms: float
+    gates: Gates, history: History, events: list[TimedEvent], topic_partition: TopicPartition, timeout_ms: float
 ) -> str:
     """The rule that keeps a partition (without a topic: any) from settling, by its last events.
 

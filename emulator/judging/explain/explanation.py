@@ -9,7 +9,7 @@ import msgspec
 from emulator.judging.explain.broken_promises import Broken, broken_promises, broken_recoveries
 from emulator.judging.explain.extra_invariants import BEHAVIOURS, behaviour_rule, forbidden_behaviour
 from emulator.judging.explain.finished_run import Exited, FinishedRun
-from emulator.judging.explain.history_builder import Happened, history_of
+from emulator.judging.explain.history_builder import TimedEvent, history_of
 from emulator.judging.explain.liveness_rules import LIVENESS, TOO_FEW, broken_liveness, parked_rule
 from emulator.judging.explain.promise_rules import Rules, gates_of
 from emulator.judging.explain.recoveries import Recovery, lost_tails
@@ -43,7 +43,7 @@ class Evidence:
     """Evidence of a run: its events in order of time, the truth at its end, and its recoveries."""
 
     def __init__(
-        self, resolved: Resolved, events: Sequence[Happened], truth: Truth, recoveries: Sequence[Recovery] = ()
+        self, resolved: Resolved, events: Sequence[TimedEvent], truth: Truth, recoveries: Sequence[Recovery] = ()
     ) -> None:
         self.gates = gates_of(resolved)
         self.events = events

@@ -11,7 +11,7 @@ import msgspec
 
 from emulator.faults.machine_fault_kinds import SILENT_ENDS
 from emulator.judging.explain.broken_promises import Broken
-from emulator.judging.explain.history_builder import Happened
+from emulator.judging.explain.history_builder import TimedEvent
 from emulator.judging.explain.run_history import History, Stated
 from emulator.topology import node_name
 from protocol.events import (
@@ -42,7 +42,7 @@ DEAD_MS = 8_000.0
 BEHAVIOURS = ("refused", "thrown-away", "dead-in-isr")
 
 
-def forbidden_behaviour(events: Iterable[Happened], history: History) -> Iterator[Broken]:
+def forbidden_behaviour(events: Iterable[TimedEvent], history: History) -> Iterator[Broken]:
     """Findings of a run. `events` in order of time."""
     run_events = list(events)
     known, end_ms = [one for one in run_events if type(one[5]) in WANTED], run_events[-1][4]
@@ -71,7 +71,7 @@ WANTED: frozenset[type[Event]] = frozenset(
 )
 
 
-def _refused(events: list[Happened]) -> Iterator[str]:
+def _refused(events: list[TimedEvent]) -> Iterator[str]:
     """Repeated refusals in one leader epoch without a successful change in between."""
     first: dict[tuple[str, int, TopicPartition, int], float] = {}
     for node, incarnation, _, _, at_ms, event in events:
@@ -86,7 +86,7 @@ def _refused(events: list[Happened]) -> Iterator[str]:
             first[key] = inf
 
 
-def _thrown_away(events: list[Happened]) -> Iterator[str]:
+def _thrown_away(events: list[TimedEvent]) -> Iterator[str]:
     for node, *_, event in events:
         if isinstance(event, LogTruncated) and event.reason == CutReason.FULL and event.effective:
             where = topic_partition_text(event.topic, event.partition)
@@ -105,7 +105,7 @@ class _Term(msgspec.Struct, frozen=True):
     """Brokers absent all the time, also at the election, though registered before."""
 
 
-def _dead_in_isr(events: list[Happened], history: History, end_ms: float) -> Iterator[tuple[str, bool]]:
+def _dead_in_isr(events: list[TimedEvent], history: History, end_ms: float) -> Iterator[tuple[str, bool]]:
     """(description, whether the leader has requested it since the controller's election)."""
     for term in _quiet_terms(events, end_ms):
         for topic_partition, stated in history.states.items():
@@ -140,7 +140,7 @@ def _led(stated: Stated) -> tuple[BrokerId, LeaderEpoch]:
     return stated.state.leader, stated.state.leader_epoch
 
 
-def _quiet_terms(events: list[Happened], end_ms: float) -> Iterator[_Term]:
+def _quiet_terms(events: list[TimedEvent], end_ms: float) -> Iterator[_Term]:
     """Periods of a living controller without link faults and pauses.
 
     A dying node may have requested to become controller, and become it.

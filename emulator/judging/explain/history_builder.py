@@ -49,7 +49,7 @@ from protocol.ids import TopicPartition
 from protocol.kinds import CutReason, IgnoredReason
 from protocol.znodes import CONTROLLER, TOPICS, decode_state, decode_topic, state_partition
 
-Happened = tuple[str, int, int, object, float, Event]
+TimedEvent = tuple[str, int, int, object, float, Event]
 """(node, incarnation, seq, cause, at_ms, event)"""
 
 HISTORIC: tuple[type[Event], ...] = (
@@ -64,7 +64,7 @@ TOPIC_DEPTH = 3
 """Count of slashes in a topic's path."""
 
 
-def history_of(events: Iterable[Happened]) -> History:
+def history_of(events: Iterable[TimedEvent]) -> History:
     """The history of `events` in order of time; brokers' nodes are called `broker-N`."""
     writer = _Writer()
     for happened in events:

@@ -5,7 +5,7 @@ Everything comes from the trace, so that the measurement adds no cost to a run.
 
 from collections.abc import Iterable
 
-from emulator.judging.explain.history_builder import Happened
+from emulator.judging.explain.history_builder import TimedEvent
 from protocol.errors import ErrorCode
 from protocol.events import (
     ControllerChanged,
@@ -39,7 +39,7 @@ FOLLOWED: frozenset[type[Event]] = frozenset(
 THEN = " > "
 
 
-def reached_by(entries: Iterable[Happened]) -> frozenset[str]:
+def reached_by(entries: Iterable[TimedEvent]) -> frozenset[str]:
     """Words that a run reached. `entries` in order of time."""
     found: set[str] = set()
     last: dict[str, str] = {}

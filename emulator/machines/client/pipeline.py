@@ -12,10 +12,10 @@ from protocol.messages.session_messages import OpResult, SessionError, SessionRe
 from protocol.outbox import Outbox
 
 Done = Callable[[Now, Outbox, SessionResponse], None]
-Ask = Callable[[SessionRequest, Done], None]
+SendRequest = Callable[[SessionRequest, Done], None]
 
 
-def pipelined(request: SessionRequest, ask: Ask, done: Done) -> None:
+def pipelined(request: SessionRequest, ask: SendRequest, done: Done) -> None:
     """Send `request` as a pipeline; `ask` sends one request.
 
     `done` gets all results in order; its `error` is the first that is not OK.

@@ -12,21 +12,21 @@ from rich.console import Console
 
 from emulator.cli.app import app
 from emulator.cli.commands import live_clients, live_topics
-from emulator.cli.commands.control_calls import Asking
+from emulator.cli.commands.control_calls import ControlCall
 from emulator.cli.commands.live_clients import create_topic_command, produce_command
 from emulator.cli.commands.live_faults import machine_command
 from emulator.cli.commands.live_topics import add_partitions_command, alter_broker_command, reassign_command
-from emulator.cluster.control_requests import VALUES_MAX, AnyAsk, Ask, Produce, Reassign
+from emulator.cluster.control_requests import VALUES_MAX, AnyAsk, ControlRequest, Produce, Reassign
 from protocol.ids import BrokerId
 from tests.ids import brokers
 
 
 @pytest.fixture
-def sent_requests(monkeypatch: pytest.MonkeyPatch) -> list[Ask]:
+def sent_requests(monkeypatch: pytest.MonkeyPatch) -> list[ControlRequest]:
     """Requests that the command would send to a cluster."""
-    found: list[Ask] = []
+    found: list[ControlRequest] = []
 
-    def ask(asking: Asking, what: Ask, *show: Any) -> int:
+    def ask(call: ControlCall, what: ControlRequest, *show: Any) -> int:
         found.append(what)
         return 0
 
@@ -36,10 +36,12 @@ def sent_requests(monkeypatch: pytest.MonkeyPatch) -> list[Ask]:
 
 
 def produce(values: Sequence[str]) -> int:
-    return produce_command(Asking("produce"), "all", topic="t", values=list(values))
+    return produce_command(ControlCall("produce"), "all", topic="t", values=list(values))
 
 
-def test_values_are_the_lines_of_standard_input(sent_requests: list[Ask], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_are_the_lines_of_standard_input(
+    sent_requests: list[ControlRequest], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("a\n\nb c\r\nlast"))
     assert produce(["-"]) == 0
     (ask,) = sent_requests
@@ -47,10 +49,10 @@ def test_values_are_the_lines_of_standard_input(sent_requests: list[Ask], monkey
 
 
 def test_a_value_has_its_key_before_the_separator(
-    sent_requests: list[Ask], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    sent_requests: list[ControlRequest], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def keyed(*values: str, separator: str = ":") -> int:
-        return produce_command(Asking("produce"), "all", separator, topic="t", values=list(values))
+        return produce_command(ControlCall("produce"), "all", separator, topic="t", values=list(values))
 
     monkeypatch.setattr("sys.stdin", io.StringIO("k:a:b\n:c\n"))
     assert keyed("-") == 0
@@ -72,8 +74,8 @@ def test_a_value_has_its_key_before_the_separator(
     ],
 )
 def test_what_cannot_be_written_is_one_line_and_2(
-    sent_requests: list[Ask], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], values: list[str],
-    stdin: str, message: str,
+    sent_requests: list[ControlRequest], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    values: list[str], stdin: str, message: str,
 ) -> None:  # fmt: skip
     monkeypatch.setattr("sys.stdin", io.StringIO(stdin))
     assert produce(values) == 2 and sent_requests == []
@@ -90,19 +92,19 @@ def test_what_cannot_be_written_is_one_line_and_2(
     ],
 )
 def test_a_move_that_says_not_where_to(
-    sent_requests: list[Ask], capsys: pytest.CaptureFixture[str], moves: list[str], message: str
+    sent_requests: list[ControlRequest], capsys: pytest.CaptureFixture[str], moves: list[str], message: str
 ) -> None:
-    assert reassign_command(Asking("reassign"), moves) == 2 and sent_requests == []
+    assert reassign_command(ControlCall("reassign"), moves) == 2 and sent_requests == []
     assert capsys.readouterr().err == f"faultline reassign: {message}\n"
 
 
-def test_moves_are_requested_together(sent_requests: list[Ask]) -> None:
-    assert reassign_command(Asking("reassign"), ["t-0=2,3", "t-1=0"]) == 0
+def test_moves_are_requested_together(sent_requests: list[ControlRequest]) -> None:
+    assert reassign_command(ControlCall("reassign"), ["t-0=2,3", "t-1=0"]) == 0
     assert sent_requests == [Reassign({"t-0": list(brokers(2, 3)), "t-1": [BrokerId(0)]})]
 
 
 def test_a_fault_on_no_machine_says_what_may_be_named(capsys: pytest.CaptureFixture[str]) -> None:
-    assert machine_command(Asking("kill"), "kill", ()) == 2
+    assert machine_command(ControlCall("kill"), "kill", ()) == 2
     assert capsys.readouterr().err == ("faultline kill: which nodes? kill broker-0, several, az-0, or 'broker-*'\n")
 
 
@@ -125,12 +127,12 @@ def test_a_topic_marked_for_deletion_is_reported(capsys: pytest.CaptureFixture[s
 
 @pytest.mark.parametrize("brokers_", ["", "x", "0,", "²", "9" * 5_000])
 def test_brokers_that_are_none_are_refused_in_one_line(
-    brokers_: str, sent_requests: list[Ask], capsys: pytest.CaptureFixture[str]
+    brokers_: str, sent_requests: list[ControlRequest], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert create_topic_command(Asking("topic create"), "t", [brokers_], 0, 0, (), ()) == 2
-    assert add_partitions_command(Asking("topic add-partitions"), "t", 2, [brokers_]) == 2
-    assert reassign_command(Asking("reassign"), [f"t-0={brokers_}"]) == 2
-    assert alter_broker_command(Asking("broker alter"), brokers_, ["log.retention.ms=1"], ()) == 2
+    assert create_topic_command(ControlCall("topic create"), "t", [brokers_], 0, 0, (), ()) == 2
+    assert add_partitions_command(ControlCall("topic add-partitions"), "t", 2, [brokers_]) == 2
+    assert reassign_command(ControlCall("reassign"), [f"t-0={brokers_}"]) == 2
+    assert alter_broker_command(ControlCall("broker alter"), brokers_, ["log.retention.ms=1"], ()) == 2
     assert sent_requests == [] and len(capsys.readouterr().err.splitlines()) == 4
 
 

@@ -14,7 +14,7 @@ class Sample(NamedTuple):
     method: str
     target: str
     body: dict[str, Any] | None
-    ask: r.Ask | None
+    ask: r.ControlRequest | None
 
 
 IDS: Final = list(brokers(1, 0))

@@ -29,7 +29,7 @@ MORE = (
 
 
 @pytest.mark.parametrize("ask", [*(one.ask for one in SAMPLES if one.ask is not None), *MORE], ids=repr)
-def test_the_server_reads_what_a_client_sends(ask: r.Ask) -> None:
+def test_the_server_reads_what_a_client_sends(ask: r.ControlRequest) -> None:
     method, target, body = encoded(ask, 0.25)
     request = read_request(method, target, body)
     assert (request.ask, request.wait_s) == (ask, 0.25)
@@ -43,7 +43,7 @@ def test_the_server_reads_what_a_client_sends(ask: r.Ask) -> None:
         (r.Machine("kill", []), "node '': it is empty"),
     ],
 )
-def test_what_cannot_be_sent_is_refused_at_once(ask: r.Ask, why: str) -> None:
+def test_what_cannot_be_sent_is_refused_at_once(ask: r.ControlRequest, why: str) -> None:
     with pytest.raises(r.Refused, match=f"^{why}$"):
         Exchange(TOKEN, ask, 1.0)
 

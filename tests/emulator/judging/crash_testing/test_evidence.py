@@ -9,7 +9,7 @@ from emulator.judging.crash_testing import crash_evidence, network_judge
 from emulator.judging.crash_testing.crash_evidence import WANTED, recoveries_of, truth_left
 from emulator.judging.crash_testing.crash_network import Left
 from emulator.judging.explain import history_builder, unclean
-from emulator.judging.explain.history_builder import HISTORIC, Happened, history_of
+from emulator.judging.explain.history_builder import HISTORIC, TimedEvent, history_of
 from emulator.judging.explain.recoveries import DiskLost
 from emulator.judging.oracle.truth import Batch
 from emulator.topology import three_azs
@@ -44,7 +44,7 @@ def test_no_event_that_is_looked_at_is_left_in_the_files() -> None:
     assert set(WANTED) == looked_at(history_builder, unclean, crash_evidence, network_judge)
 
 
-def second_life(*events: Event) -> list[Happened]:
+def second_life(*events: Event) -> list[TimedEvent]:
     return [("broker-1", 2, n, "start", 5.0 + n, event) for n, event in enumerate(events)]
 
 
