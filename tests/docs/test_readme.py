@@ -23,7 +23,7 @@ def test_its_versions_are_those_that_were_recorded() -> None:
     versions = {version for name in catalogue() for version in recorded_versions(name)}
     versions |= {path.name.rpartition("@")[2] for path in GOLDEN.glob("random-*@*")}
     *some, last = sorted(versions, key=lambda version: [int(part) for part in version.split(".")])
-    assert f"Versions {', '.join(some)} and {last} are held against recordings" in " ".join(PROSE.split())
+    assert f"Versions {', '.join(some)} and {last} are compared with recordings" in " ".join(PROSE.split())
     assert f"versions {LADDER[0]} to {LADDER[-1]}" in PROSE
 
 
