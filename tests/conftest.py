@@ -4,8 +4,9 @@
 processes, and no test there waits in real time. `make test-all` runs all tests.
 
 With `-n 3` xdist's `loadgroup` gives all tests of the group `real` to one process, one after the other: they measure
-lateness, and two of them at once would disturb each other. Tests that only need Spark are another group. Other
-processes run these and the pure tests meanwhile, at a lower priority (`LOW_PRIORITY`), so that real nodes are in time.
+lateness, and two of them at once would disturb each other. Tests with containers, which mostly wait for the engine, are
+another group, and tests that only need Spark a third. Spark and the pure tests, which follow where a process is free,
+have a lower priority (`LOW_PRIORITY`), so that real nodes are in time.
 
 The suite has no time limit. A test with real parts has a timeout of its own, because a process that it waits for may
 hang.
@@ -51,10 +52,10 @@ REAL = ("network", "spark", "docker", "browser", "cargo", "kcat")
 
 Node processes, sockets, Java, containers, a browser, foreign programs.
 """
-REAL_GROUP, SPARK_GROUP = "real", "spark"
-"""Groups of xdist: tests with node processes or containers, and those with Spark alone."""
+REAL_GROUP, ENGINE_GROUP, SPARK_GROUP = "real", "engine", "spark"
+"""Groups of xdist: tests with node processes, those with containers, and those with Spark alone."""
 LOW_PRIORITY = 10
-"""Niceness of a process from its first test outside `real` on; it cannot be lowered again."""
+"""Niceness of a process from its first test with Spark, or without real parts, on; it cannot be lowered again."""
 SPARK_FIXTURES = {"gateway", "spark"}
 
 DOCKER_TIMEOUT_S = 10.0
@@ -86,10 +87,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.spark)
         if any(item.get_closest_marker(name) is not None for name in REAL):
             item.add_marker(pytest.mark.real)
-            only_spark = all(name == "spark" or item.get_closest_marker(name) is None for name in REAL)
-            item.add_marker(pytest.mark.xdist_group(SPARK_GROUP if only_spark else REAL_GROUP))
+            item.add_marker(pytest.mark.xdist_group(_group_of(item)))
             if item.get_closest_marker("timeout") is None:
                 item.add_marker(pytest.mark.timeout(HANGS_S))
+
+
+def _group_of(item: pytest.Item) -> str:
+    """Of a test with real parts."""
+    parts = {name for name in REAL if item.get_closest_marker(name) is not None}
+    if parts == {"spark"}:
+        return SPARK_GROUP
+    return ENGINE_GROUP if "docker" in parts else REAL_GROUP
 
 
 @pytest.fixture(scope="session")
@@ -145,7 +153,7 @@ CAPABILITIES: dict[str, tuple[Callable[[], bool], str]] = {
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    if "PYTEST_XDIST_WORKER" in os.environ and not item.nodeid.endswith(f"@{REAL_GROUP}"):
+    if "PYTEST_XDIST_WORKER" in os.environ and not item.nodeid.endswith((f"@{REAL_GROUP}", f"@{ENGINE_GROUP}")):
         os.nice(max(0, LOW_PRIORITY - os.nice(0)))
     for marker, (available, reason) in CAPABILITIES.items():
         if item.get_closest_marker(marker) is not None and not available():

@@ -20,7 +20,8 @@ from emulator.worlds.network.spec import LOOPBACK, Address
 from protocol.events import FrameRefused
 from protocol.gates import gates_for
 from protocol.ids import BrokerId
-from tests.attack.strangers import PROMPT_S, until_closed
+from tests.attack.strangers import until_closed
+from tests.patience import PATIENCE_S
 from verification.attack.silent_sockets import silent
 
 pytestmark = [pytest.mark.trio, pytest.mark.network]
@@ -93,15 +94,15 @@ async def listener(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Listener]:
 
 
 async def served(address: tuple[str, int]) -> trio.SocketStream:
-    """A new client's connection, its first request answered promptly."""
-    with trio.fail_after(PROMPT_S):
+    """A new client's connection, its first request answered. A listener never closes silent strangers by time."""
+    with trio.fail_after(PATIENCE_S):
         stream = await trio.open_tcp_stream(*address)
         await requests(stream)
     return stream
 
 
 async def requests(stream: trio.SocketStream) -> None:
-    with trio.fail_after(PROMPT_S):
+    with trio.fail_after(PATIENCE_S):
         await stream.send_all(API_VERSIONS)
         assert await stream.receive_some(4) == ANSWER
 
@@ -128,14 +129,14 @@ async def test_clients_are_counted_from_their_first_request_on(monkeypatch: pyte
             clients = [await served(there.addresses[0]) for _ in range(CLIENTS_OF_AN_AZ)]
             one_more = await trio.open_tcp_stream(*there.addresses[0])
             await one_more.send_all(API_VERSIONS)
-            with trio.fail_after(PROMPT_S), contextlib.suppress(trio.BrokenResourceError):
+            with trio.fail_after(PATIENCE_S), contextlib.suppress(trio.BrokenResourceError):
                 assert await one_more.receive_some(4) == b""
             await one_more.aclose()
             await (await served(there.addresses[1])).aclose()  # of another AZ
             for client in clients:
                 await requests(client)
             await clients.pop().aclose()
-            with trio.fail_after(PROMPT_S):
+            with trio.fail_after(PATIENCE_S):
                 await there.switchboard.left.wait()
             await (await served(there.addresses[0])).aclose()
             for client in clients:
@@ -151,7 +152,7 @@ async def test_clients_that_drip_bytes_serve_others_meanwhile(monkeypatch: pytes
             await slow.send_all(API_VERSIONS[at : at + 1])
             await (await served(there.addresses[0])).aclose()
         await slow.send_all(API_VERSIONS[10:])
-        with trio.fail_after(PROMPT_S):
+        with trio.fail_after(PATIENCE_S):
             assert await slow.receive_some(4) == ANSWER
         await slow.aclose()
 

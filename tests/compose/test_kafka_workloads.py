@@ -80,5 +80,5 @@ def test_clients_in_every_az_are_at_work_and_those_behind_a_cut_are_not(of: tupl
         until(outside, r"az-1: [1-9]\d* delivered")
         compose(*in_control, "faultline", "heal", limit_s=COMMAND_LIMIT_S)
         until(inside, r"az-0: [1-9]\d* delivered")
-        compose(*of, "stop", "librdkafka-0", limit_s=COMMAND_LIMIT_S)
+        compose(*of, "stop", "--timeout", "300", "librdkafka-0", limit_s=COMMAND_LIMIT_S)
         assert until(inside, "at the end").endswith("; 0 unknown at the end\n")

@@ -30,7 +30,7 @@ def test_every_command_of_the_page(tmp_path: Path) -> None:
     typed = [line for line in COMMANDS if not line.startswith("{")]
     assert typed[0].startswith("faultline up") and typed[-1].endswith("/v1/down") and len(typed) > 12
     reported = [line for line in COMMANDS if line.startswith("{")]
-    script = "\n".join(["set -e", *typed]).replace(PORT, port)
+    script = "\n".join(["set -e", *typed]).replace(PORT, port).replace("wait_s=20", f"wait_s={PATIENCE_S:.0f}")
     env = {
         **os.environ, "XDG_STATE_HOME": str(tmp_path / "state"), "PYTHONPATH": str(ROOT),
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
