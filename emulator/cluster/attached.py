@@ -23,14 +23,14 @@ from emulator.cluster.control_server import LOOPBACK
 from emulator.cluster.live_audit_request import Auditing
 from emulator.cluster.live_cluster import LiveCluster
 from emulator.cluster.serve import hold
-from emulator.cluster.specification import LiveSpec, no_door, of_clients, resolved, write_specification
+from emulator.cluster.specification import LiveSpec, no_listener, of_clients, resolved, write_specification
 from emulator.regular_files import write_whole
 from emulator.runs.network_run import machine_specs
 from emulator.scenario.load import ScenarioErrors
 from emulator.topology import OBSERVER, Topology
 from emulator.worlds.cluster_file.compose_files import NoClusterFile, read_cluster_file
 from emulator.worlds.cluster_file.networks import CONTROL, name_on
-from emulator.worlds.containers.kafka_ports import PORTS, Doors, UnusablePorts, doors_from
+from emulator.worlds.containers.kafka_ports import PORTS, KafkaPorts, UnusablePorts, ports_from
 from emulator.worlds.containers.project import routes_in
 from emulator.worlds.network.agent import NODE_PORT, TOKEN_FILE
 from emulator.worlds.network.agent_engine import RUN_DIR, AgentEngine, CannotRevive
@@ -62,7 +62,7 @@ def token() -> str:
     return made
 
 
-def engine_here(topology: Topology, token: str, doors: Doors) -> AgentEngine:
+def engine_here(topology: Topology, token: str, kafka_ports: KafkaPorts) -> AgentEngine:
     """The engine of every node, at its name on the control network.
 
     The player connects there, too.
@@ -83,12 +83,12 @@ def engine_here(topology: Topology, token: str, doors: Doors) -> AgentEngine:
             raise CannotRevive(f"its container does not run; start it with: docker compose start {node}") from None
 
     hosts = {node.name: name_on(node.name, CONTROL) for node in topology.nodes if node.name != OBSERVER}
-    return AgentEngine(locate, routes_in(topology, hosts), token, revive=revive, kafka=doors)
+    return AgentEngine(locate, routes_in(topology, hosts), token, revive=revive, kafka=kafka_ports)
 
 
-async def serve(spec: LiveSpec, token: str, here: Path, doors: Doors) -> None:
+async def serve(spec: LiveSpec, token: str, here: Path, kafka_ports: KafkaPorts) -> None:
     """Serve until stopped."""
-    engine = engine_here(spec.run.topology, token, doors)
+    engine = engine_here(spec.run.topology, token, kafka_ports)
     make = partial(Cluster, engine=engine, token=token, speed=spec.speed, seed=spec.seed, levels=spec.levels)
     live = LiveCluster(spec, make(Path(RUN_DIR), spec.run.topology, machine_specs(spec.run)), owner=OWNER)
 
@@ -112,17 +112,17 @@ def main() -> int:
         return 2
     first = os.environ.get(PORTS, "")
     try:
-        doors = doors_from(given.topology, first) if first else {}
+        kafka_ports = ports_from(given.topology, first) if first else {}
     except UnusablePorts as error:
         print(f"faultline: {error}", file=sys.stderr)
         return 2
-    if doors and (why := no_door(given.speed, given.kafka_version)):
+    if kafka_ports and (why := no_listener(given.speed, given.kafka_version)):
         print(f"faultline: {PORTS}: {why}", file=sys.stderr)
         return 2
     about = resolved(given, None, {})
     spec = LiveSpec(
         given.name, about.spec, about.record_magic, speed=given.speed, levels=LEVELS[:2], engine="docker",
-        compose_file=str(file), kafka=bool(doors), **of_clients(about),
+        compose_file=str(file), kafka=bool(kafka_ports), **of_clients(about),
     )  # fmt: skip
     here = HERE / given.name
     here.mkdir(parents=True, exist_ok=True)
@@ -131,5 +131,5 @@ def main() -> int:
         if not (here / folder).is_symlink():
             (here / folder).symlink_to(Path(RUN_DIR) / folder)
     write_specification(here, spec, about)
-    trio.run(serve, spec, token(), here, doors)
+    trio.run(serve, spec, token(), here, kafka_ports)
     return 0

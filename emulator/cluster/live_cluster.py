@@ -280,9 +280,9 @@ class LiveCluster:
 
     def bootstrap(self) -> dict[str, str]:
         """{AZ of Kafka clients ("": outside every AZ): bootstrap.servers}; empty: no Kafka listener."""
-        doors = self.cluster.engine.kafka
+        kafka_ports = self.cluster.engine.kafka
         return {
-            az: ",".join(f"{host}:{port}" for host, port in brokers.values()) for az, brokers in doors.items()
+            az: ",".join(f"{host}:{port}" for host, port in brokers.values()) for az, brokers in kafka_ports.items()
         }
 
     async def _end_soon(self) -> None:

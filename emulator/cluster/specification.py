@@ -25,7 +25,7 @@ from emulator.settings.properties_files import SettingsFile
 from emulator.settings.setting import CONSUMER, PREFIXES, PRODUCER, TOPIC
 from emulator.settings.setting_registry import REGISTRY
 from emulator.worlds.cluster_file.cluster_model import ClusterFile
-from emulator.worlds.network.door.apis import FIRST_AT_THE_DOOR
+from emulator.worlds.network.kafka_listener.apis import FIRST_WITH_LISTENER
 from protocol.undecodable import UNDECODABLE
 from protocol.versions import ladder_name, since
 
@@ -66,12 +66,12 @@ class LiveSpec(msgspec.Struct, frozen=True):
         return {"engine": self.engine, "driver": self.driver, "compose_file": Path(self.compose_file)}
 
 
-def no_door(speed: float, version: str) -> str:
+def no_listener(speed: float, version: str) -> str:
     """Reason why such a cluster has no Kafka listener; "": it has one."""
     if speed != 1.0:
         return f"Kafka clients have a clock of their own, so the speed is 1, not {speed:g}"
-    if not since(ladder_name(version), FIRST_AT_THE_DOOR):
-        return f"brokers of {FIRST_AT_THE_DOOR} and later have a door, not {version}"
+    if not since(ladder_name(version), FIRST_WITH_LISTENER):
+        return f"brokers of {FIRST_WITH_LISTENER} and later have a Kafka listener, not {version}"
     return ""
 
 

@@ -12,10 +12,10 @@ import pytest
 import trio
 
 from emulator.worlds.network.clock import Clock
-from emulator.worlds.network.door import door as door_module
-from emulator.worlds.network.door.door import Door
-from emulator.worlds.network.door.place import Place
-from emulator.worlds.network.door.unended_frames import UnendedFrames
+from emulator.worlds.network.kafka_listener import listeners as listeners_module
+from emulator.worlds.network.kafka_listener.advertised_listeners import Place
+from emulator.worlds.network.kafka_listener.listeners import KafkaListeners
+from emulator.worlds.network.kafka_listener.unended_frames import UnendedFrames
 from emulator.worlds.network.spec import LOOPBACK, Address
 from protocol.events import FrameRefused
 from protocol.gates import gates_for
@@ -75,7 +75,7 @@ class Listener:
         startup: Any = SimpleNamespace(listens=True, reads_requests=True, knows_cluster=True)
         at = {"broker-0": Address(LOOPBACK, 1)}
         places = [Place(az, "client-0", at, {"broker-0": 0}, "run") for az in ("a", "b")]
-        self.door = Door(shell, startup, gates_for("2.8"), BrokerId(0), places, doorways)
+        self.door = KafkaListeners(shell, startup, gates_for("2.8"), BrokerId(0), places, doorways)
 
     def _emit(self, event: FrameRefused, cause: str) -> None:
         self.refused.append(event.reason)
@@ -83,7 +83,7 @@ class Listener:
 
 @asynccontextmanager
 async def listener(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Listener]:
-    monkeypatch.setattr(door_module, "descriptors", lambda: DESCRIPTORS)
+    monkeypatch.setattr(listeners_module, "descriptors", lambda: DESCRIPTORS)
     with ExitStack() as stack:
         doorways = [stack.enter_context(socket.create_server((LOOPBACK, 0), backlog=1024)) for _ in range(2)]
         there = Listener(doorways)

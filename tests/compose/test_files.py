@@ -13,7 +13,7 @@ from emulator.topology import Topology, three_azs
 from emulator.worlds.cluster_file.compose_files import read_cluster_file, topologies
 from emulator.worlds.cluster_file.interpolation import interpolate
 from emulator.worlds.cluster_file.networks import networks_of
-from tests.emulator.worlds.containers.test_doors import filled_in
+from tests.emulator.worlds.containers.test_kafka_ports import filled_in
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.slow

@@ -15,7 +15,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from emulator.worlds.containers.kafka_ports import DOORS
+from emulator.worlds.containers.kafka_ports import KAFKA_NETWORK
 from emulator.worlds.containers.project import project_name
 from tests.compose.test_runs_on_engine import ROOT, faultline, objects
 from tests.patience import PATIENCE_S
@@ -28,7 +28,7 @@ QUICK: dict[str, Any] = {"acks": 1, "log_level": 0, "topic.metadata.refresh.inte
 
 @pytest.fixture
 def run(image: str, tmp_path: Path) -> Iterator[Path]:
-    directory = tmp_path / "runs" / "with-doors"
+    directory = tmp_path / "runs" / "with-kafka"
     faultline(tmp_path, "up", "three-az", "--engine", "docker", "--kafka", "--out", str(directory))
     try:
         yield directory
@@ -108,7 +108,7 @@ def test_a_container_that_comes_back_has_its_ports_and_no_more_rights_than_other
     assert {one["HostIp"] for bound in published.values() for one in bound} == {"127.0.0.1"}
     about = json.loads(engine("inspect", container("broker-1")))[0]
     assert about["HostConfig"]["CapDrop"] == ["ALL"] and about["HostConfig"]["ReadonlyRootfs"]
-    network = json.loads(engine("network", "inspect", f"{project_name(run)}_{DOORS}"))[0]
+    network = json.loads(engine("network", "inspect", f"{project_name(run)}_{KAFKA_NETWORK}"))[0]
     assert network["Options"]["com.docker.network.bridge.enable_ip_masquerade"] == "false"
     assert sorted(one["Name"].split("_")[-2] for one in network["Containers"].values()) == [
         "broker-0", "broker-1", "broker-2",

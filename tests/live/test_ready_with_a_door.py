@@ -14,29 +14,29 @@ from emulator.topology import three_azs
 from emulator.worlds.network.spec import Address
 from protocol.messages.status_messages import NodeStatus
 
-DOORS = {"": {"broker-0": Address("127.0.0.1", 1)}}
+KAFKA_NETWORK = {"": {"broker-0": Address("127.0.0.1", 1)}}
 
 
-def untold(doors: dict[str, Any], controllers: dict[str, str]) -> str:
+def untold(kafka_ports: dict[str, Any], controllers: dict[str, str]) -> str:
     async def statuses() -> dict[str, NodeStatus]:
         return {name: NodeStatus(controller=controller) for name, controller in controllers.items()}
 
     live: Any = LiveCluster.__new__(LiveCluster)
-    live.cluster = SimpleNamespace(engine=SimpleNamespace(kafka=doors), statuses=statuses)
+    live.cluster = SimpleNamespace(engine=SimpleNamespace(kafka=kafka_ports), statuses=statuses)
     live.spec = SimpleNamespace(run=SimpleNamespace(topology=three_azs()))
     return trio.run(LiveCluster._uninformed, live)
 
 
 @pytest.mark.parametrize(
-    ("doors", "controllers", "lacking"),
+    ("kafka_ports", "controllers", "lacking"),
     [
-        (DOORS, {"broker-0": "broker-0", "broker-1": "", "broker-2": ""},
+        (KAFKA_NETWORK, {"broker-0": "broker-0", "broker-1": "", "broker-2": ""},
          "controller not known yet: broker-1, broker-2"),
-        (DOORS, {"broker-0": "broker-0", "broker-1": "broker-0", "session-0": ""}, ""),  # broker-2 is paused
+        (KAFKA_NETWORK, {"broker-0": "broker-0", "broker-1": "broker-0", "session-0": ""}, ""),  # broker-2 is paused
         ({}, {"broker-0": ""}, ""),
     ],
 )  # fmt: skip
 def test_brokers_without_the_controllers_metadata_are_waited_for(
-    doors: dict[str, Any], controllers: dict[str, str], lacking: str
+    kafka_ports: dict[str, Any], controllers: dict[str, str], lacking: str
 ) -> None:
-    assert untold(doors, controllers) == lacking
+    assert untold(kafka_ports, controllers) == lacking

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.machines.broker import partition as doors
+from emulator.machines.broker import partition as kafka_ports
 from emulator.machines.broker.partition import Partition
 from emulator.runs.resolve import resolve
 from emulator.runs.scenario_sources import find_scenario
@@ -21,7 +21,7 @@ Also failed directories.
 
 @pytest.mark.parametrize("scenario", PLAYED)
 def test_no_other_code_sets_a_partitions_fields(scenario: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    own = Path(doors.__file__).name
+    own = Path(kafka_ports.__file__).name
     outside: set[tuple[str, str]] = set()
     changed = 0
 

@@ -14,14 +14,21 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from emulator.worlds.network.door import codec
-from emulator.worlds.network.door.apis import apis_of
-from emulator.worlds.network.door.client import Arrived, KafkaClient
-from emulator.worlds.network.door.client_observer import ClientObserver
-from emulator.worlds.network.door.message_schemas import REQUESTS, Schema, entry_type, field_name, is_list, split_fields
-from emulator.worlds.network.door.request_decoder import ENTRIES_MAX
-from emulator.worlds.network.door.translation import answer_to, message_of
 from emulator.worlds.network.event_file import EventFile
+from emulator.worlds.network.kafka_listener import codec
+from emulator.worlds.network.kafka_listener.apis import apis_of
+from emulator.worlds.network.kafka_listener.client import Arrived, KafkaClient
+from emulator.worlds.network.kafka_listener.client_observer import ClientObserver
+from emulator.worlds.network.kafka_listener.message_schemas import (
+    REQUESTS,
+    Schema,
+    entry_type,
+    field_name,
+    is_list,
+    split_fields,
+)
+from emulator.worlds.network.kafka_listener.request_decoder import ENTRIES_MAX
+from emulator.worlds.network.kafka_listener.translation import answer_to, message_of
 from emulator.worlds.network.mailbox import AnsweredHere
 from protocol.events import Event
 from protocol.framing import ProtocolError

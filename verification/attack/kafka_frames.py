@@ -15,12 +15,13 @@ from uuid import UUID
 
 import msgspec
 
-from emulator.worlds.network.door import apis, codec
-from emulator.worlds.network.door.apis import apis_of
-from emulator.worlds.network.door.client import Arrived, KafkaClient
-from emulator.worlds.network.door.client_observer import ClientObserver
-from emulator.worlds.network.door.message_encoder import message_writer
-from emulator.worlds.network.door.message_schemas import (
+from emulator.worlds.network.kafka_listener import apis, codec
+from emulator.worlds.network.kafka_listener.advertised_listeners import Place
+from emulator.worlds.network.kafka_listener.apis import apis_of
+from emulator.worlds.network.kafka_listener.client import Arrived, KafkaClient
+from emulator.worlds.network.kafka_listener.client_observer import ClientObserver
+from emulator.worlds.network.kafka_listener.message_encoder import message_writer
+from emulator.worlds.network.kafka_listener.message_schemas import (
     REQUESTS,
     Schema,
     entry_type,
@@ -30,8 +31,7 @@ from emulator.worlds.network.door.message_schemas import (
     split_fields,
     within,
 )
-from emulator.worlds.network.door.place import Place
-from emulator.worlds.network.door.translation import message_of
+from emulator.worlds.network.kafka_listener.translation import message_of
 from emulator.worlds.network.mailbox import AnsweredHere
 from emulator.worlds.network.spec import Address
 from protocol.errors import ErrorCode

@@ -32,12 +32,12 @@ Address = tuple[str, int]
 class KafkaAttackers:
     """Attackers of a cluster's listeners.
 
-    `doors`: (host, port) of listeners. `said`: frames, by the behaviour of their sender. `problems`: effects that no
-    attack may have.
+    `kafka_ports`: (host, port) of listeners. `said`: frames, by the behaviour of their sender. `problems`: effects that
+    no attack may have.
     """
 
-    def __init__(self, doors: list[Address], seed: int, kafka_version: str) -> None:
-        self._doors = doors
+    def __init__(self, kafka_ports: list[Address], seed: int, kafka_version: str) -> None:
+        self._kafka_listeners = kafka_ports
         self._frames = KafkaFrames(seed, kafka_version)
         self._reading = Reading(self._frames)
         self._chance = random.Random(seed)
@@ -81,7 +81,7 @@ class KafkaAttackers:
         return self._frames.with_length(payload)
 
     async def _say(self, frames: list[bytes], what: str, *, waits: bool = True) -> None:
-        host, port = self._chance.choice(self._doors)
+        host, port = self._chance.choice(self._kafka_listeners)
         try:
             stream = await trio.open_tcp_stream(host, port)
         except OSError as error:

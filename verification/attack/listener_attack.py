@@ -3,7 +3,7 @@
     python -m verification.attack.listener_attack [--frames 2000000] [--over-sockets 1000000] [--limit-s SECONDS]
 
 Some are said to a door without sockets, in this process: as a broker's door reads them, asks its machine, and tells of
-them. The others go over sockets to the doors of a real cluster, while an ordinary client writes and reads, and a
+them. The others go over sockets to the kafka_ports of a real cluster, while an ordinary client writes and reads, and a
 thousand silent connections stand at one door. No broker may miss its heartbeats: a session that expires, another
 controller, another leader of the ordinary client's partition counts. Prints figures, and writes
 verification/results/attack_door.json for a full run. Exit code 1 if something is broken, or fewer
@@ -106,11 +106,11 @@ async def over_sockets(found: Found, count: int, seed: int) -> dict[str, Any]:
     assert created.code == 0, created
     supervisor = psutil.Process(found.registration.pid)
     processes = [supervisor, *supervisor.children(recursive=True)]
-    doors = doors_of(found)
-    attackers = KafkaAttackers(doors, seed, OVER_SOCKETS)
+    kafka_ports = doors_of(found)
+    attackers = KafkaAttackers(kafka_ports, seed, OVER_SOCKETS)
     beside = Beside(found)
     began = time.monotonic()
-    with silent(doors[0], SILENT) as strangers:
+    with silent(kafka_ports[0], SILENT) as strangers:
         warm = await attack_beside(beside, attackers.attack, count, processes)
         let_go = closed(strangers)
     seconds = time.monotonic() - began

@@ -19,9 +19,9 @@ from typing import Any, Final, NamedTuple
 
 from benchmarks.figure_records import Figure, show, write
 from emulator.toplevel_errors import ended
-from emulator.worlds.network.door import apis
-from emulator.worlds.network.door.apis import apis_of
-from emulator.worlds.network.door.record_validation import (
+from emulator.worlds.network.kafka_listener import apis
+from emulator.worlds.network.kafka_listener.apis import apis_of
+from emulator.worlds.network.kafka_listener.record_validation import (
     MESSAGES_MAX,
     MIB,
     RECORDS_MAX,

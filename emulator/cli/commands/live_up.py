@@ -22,7 +22,7 @@ from emulator.cluster.specification import (
     DEFAULT_TOPOLOGY,
     LIVE_FILE,
     LiveSpec,
-    no_door,
+    no_listener,
     of_clients,
     resolved,
     write_specification,
@@ -193,7 +193,7 @@ def check_kafka(options: UpOptions, speed: float, version: str) -> None:
     """Check that a Kafka listener is possible. Raises UnusableOption."""
     if options.driver != "nodes":
         raise UnusableOption(f"--kafka: not possible with --driver {options.driver}; give --driver nodes")
-    if why := no_door(speed, version):
+    if why := no_listener(speed, version):
         raise UnusableOption(f"--kafka: {why}")
 
 

@@ -86,7 +86,7 @@ class Observing:
             self._targets[out.open(node, OBSERVE, self._input)] = node
 
     def unwatch(self, node: str) -> None:
-        """It was stopped on purpose: do not knock at its door."""
+        """Stopped on purpose: no connection attempts."""
         self._wanted.discard(node)
 
     # --- inputs ---

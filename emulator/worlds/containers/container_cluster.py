@@ -40,7 +40,7 @@ def engine_on(project: Project) -> AgentEngine:
         raise DockerFailed(str(error)) from error
     routes = routes_in(project.topology, hosts)
     locations = Locations(project, machines)
-    return AgentEngine(locations.locate, routes, project.token, revive=locations.revive, kafka=project.doors)
+    return AgentEngine(locations.locate, routes, project.token, revive=locations.revive, kafka=project.kafka_ports)
 
 
 class Locations:

@@ -1,19 +1,19 @@
 """Kafka ports of brokers in containers: on loopback, one per AZ of clients and broker.
 
-A container listens on the very port that is published, because metadata give clients this port. For that brokers join
-the network DOORS, their only network that is not internal: a port can be published on no other. The network leads
-nowhere outside (no address is masqueraded), and no container on it reaches another one.
+A container listens on the published port itself, because metadata report this port to clients. For that brokers join
+KAFKA_NETWORK, their only network that is not internal: a port can be published on no other. The network has no way
+outside (no address is masqueraded), and no container on it reaches another one.
 """
 
 import socket
 from typing import Any, Final
 
 from emulator.topology import Topology
-from emulator.worlds.network.door.place import azs_of_clients
+from emulator.worlds.network.kafka_listener.advertised_listeners import azs_of_clients
 from emulator.worlds.network.spec import LOOPBACK, Address
 from protocol.numbers import number_in
 
-DOORS: Final = "kafka"
+KAFKA_NETWORK: Final = "kafka"
 """The network."""
 KAFKA: Final = "FAULTLINE_KAFKA"
 """A broker's variable: import the library of the Kafka listener before the fork."""
@@ -31,7 +31,7 @@ NETWORK: Final[dict[str, Any]] = {
     }
 }
 
-Doors = dict[str, dict[str, Address]]
+KafkaPorts = dict[str, dict[str, Address]]
 """{AZ of clients ("": outside): {broker: address for Kafka clients of that AZ}}."""
 
 
@@ -39,22 +39,22 @@ class UnusablePorts(ValueError):
     """Invalid first figures of ports."""
 
 
-def free_doors(topology: Topology) -> Doors:
+def free_ports(topology: Topology) -> KafkaPorts:
     """Listeners on ports that are free now; another process may take one before it is published."""
     taken: list[socket.socket] = []
-    doors: Doors = {}
+    kafka_ports: KafkaPorts = {}
     try:
         for az in azs_of_clients(topology):
             for broker in topology.with_role("broker"):
                 taken.append(socket.create_server((LOOPBACK, 0)))
-                doors.setdefault(az, {})[broker.name] = Address(LOOPBACK, taken[-1].getsockname()[1])
+                kafka_ports.setdefault(az, {})[broker.name] = Address(LOOPBACK, taken[-1].getsockname()[1])
     finally:
         for one in taken:
             one.close()
-    return doors
+    return kafka_ports
 
 
-def doors_from(topology: Topology, first: str) -> Doors:
+def ports_from(topology: Topology, first: str) -> KafkaPorts:
     """Ports as compose/kafka/ publishes them. Raises UnusablePorts.
 
     `95` and AZ 1, broker 2: 9512. AZs in their order, outside last.
@@ -70,9 +70,9 @@ def doors_from(topology: Topology, first: str) -> Doors:
     }
 
 
-def service_of(broker: str, doors: Doors, network: str = DOORS) -> dict[str, Any]:
+def service_of(broker: str, kafka_ports: KafkaPorts, network: str = KAFKA_NETWORK) -> dict[str, Any]:
     """The additions to a broker's service."""
-    ports = [address.port for brokers in doors.values() for name, address in brokers.items() if name == broker]
+    ports = [address.port for brokers in kafka_ports.values() for name, address in brokers.items() if name == broker]
     return {
         "environment": {KAFKA: "1"},
         "networks": {network: {}},

@@ -20,7 +20,7 @@ from emulator.run_layout import DATA_FOLDER, EVENTS_FOLDER
 from emulator.topology import OBSERVER, Topology
 from emulator.worlds.cluster_file.networks import CONTROL, data_name
 from emulator.worlds.containers.images import require_image
-from emulator.worlds.containers.kafka_ports import DOORS, NETWORK, Doors, free_doors, service_of
+from emulator.worlds.containers.kafka_ports import KAFKA_NETWORK, NETWORK, KafkaPorts, free_ports, service_of
 from emulator.worlds.containers.removal import FOLDER_LABEL, OWN_FOLDER, OWNER_LABEL, PROJECT_LABEL, remove_project
 from emulator.worlds.containers.tool import DockerFailed, DockerMissing, compose, docker
 from emulator.worlds.network.agent import NODE_PORT, TOKEN_FILE
@@ -60,7 +60,7 @@ class Project:
         self.topology = topology
         self.name = project_name(run_dir)
         self.token = secrets.token_hex(16)
-        self.doors: Doors = free_doors(topology) if kafka else {}
+        self.kafka_ports: KafkaPorts = free_ports(topology) if kafka else {}
         self._run_dir = run_dir.resolve()
         self._nodes = [node.name for node in topology.nodes if node.name != OBSERVER]
 
@@ -130,17 +130,17 @@ class Project:
         own_services = {node: given["services"][node] for node in self._nodes}
         require_own_folders(own_services)
         added: dict[str, Any] = {"services": {node: service | _command(own_services[node]) for node in self._nodes}}
-        for broker in {name: None for brokers in self.doors.values() for name in brokers}:
-            doors = service_of(broker, self.doors)
-            doors["environment"] |= service["environment"]
-            added["services"][broker] |= doors
+        for broker in {name: None for brokers in self.kafka_ports.values() for name in brokers}:
+            service_ports = service_of(broker, self.kafka_ports)
+            service_ports["environment"] |= service["environment"]
+            added["services"][broker] |= service_ports
         for kind in ("networks", "volumes"):
             of_kind = {name: about or {} for name, about in (given.get(kind) or {}).items()}
             added[kind] = {
                 name: {"labels": labels} for name, about in of_kind.items() if not about.get("external")
             }
-        if self.doors:
-            added["networks"][DOORS] = {"labels": labels, **NETWORK}
+        if self.kafka_ports:
+            added["networks"][KAFKA_NETWORK] = {"labels": labels, **NETWORK}
         path = own / "compose.json"
         path.write_bytes(msgspec.json.encode(added))
         return path

@@ -5,7 +5,7 @@ Reading order, a node's process from the inside out: `clock` (one epoch and spee
 `unauthenticated_connections` (connections that have not shown the run's token yet), `mailbox` and `switchboard` (all of
 a node's connections, and the gates that rules shut), `wire_events`, `shell` (runs one machine: mailbox, step, effects),
 `arrivals` (Hello and control), `spec` (input of a process), `factory` (its machine), `process` (its main function).
-`door` is the listener for Kafka clients: a room of its own, whose library is imported when it is opened.
+`kafka_listener` is the listener for Kafka clients; its schemas are imported when it is opened.
 
 Then the supervisor's side: `supervision` (one node's control connection), `ports`, `engine` (makes a cluster's
 processes), `local_engine` with `fork_server` (one warmed process forks all nodes), `fork_serving` and `forking`,

@@ -49,7 +49,7 @@ SILENCE_LIMIT_S: Final = 10.0
 """Limit for a supervisor to receive a message."""
 READ_BYTES: Final = 256 * 1024
 FACTORIES: Final = "emulator.worlds.network.factory"
-DOOR: Final = "emulator.worlds.network.door.door"
+KAFKA_LISTENER: Final = "emulator.worlds.network.kafka_listener.listeners"
 """Imported before nodes are forked if FAULTLINE_KAFKA announces Kafka clients."""
 
 _orders = msgspec.msgpack.Decoder(ProcessOrder)
@@ -188,7 +188,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda _number, _frame: os._exit(0))  # the kernel ends the node with it
     listener = bound(socket.gethostbyname(os.environ.get("FAULTLINE_CONTROL_HOST", f"{node}.control")), AGENT_PORT)
     listener.listen(BACKLOG)
-    import_and_freeze([FACTORIES, DOOR] if os.environ.get("FAULTLINE_KAFKA") else [FACTORIES])
+    import_and_freeze([FACTORIES, KAFKA_LISTENER] if os.environ.get("FAULTLINE_KAFKA") else [FACTORIES])
     token = token_of(os.environ.get("FAULTLINE_TOKEN", ""))
     node_host, data_dir = (os.environ.get(name, "") for name in ("FAULTLINE_NODE_HOST", "FAULTLINE_DATA_FOLDER"))
     Agent(node, token, listener, node_host, data_dir).serve()

@@ -55,7 +55,7 @@ class Marker(Enum):
 
 
 class Translator(Protocol):
-    """Translator for a peer with another protocol (`door`), one request at a time."""
+    """Translator for a peer with another protocol (`kafka_listener`), one request at a time."""
 
     def passed(self, arrived: Any, cause: str) -> None:
         """The request under way is through the gate."""

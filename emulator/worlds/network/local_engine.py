@@ -4,14 +4,14 @@ import socket
 from collections.abc import Mapping, Sequence
 
 from emulator.topology import Topology
-from emulator.worlds.network.door.place import azs_of_clients
 from emulator.worlds.network.engine import Launched
 from emulator.worlds.network.forking import ForkServer
+from emulator.worlds.network.kafka_listener.advertised_listeners import azs_of_clients
 from emulator.worlds.network.ports import PortInUse, listen_on, reserve_port
 from emulator.worlds.network.spec import LOOPBACK, Address, ProcessOrder
 from emulator.worlds.network.supervision import ControlConnection
 
-DOOR = "emulator.worlds.network.door.door"
+KAFKA_LISTENER = "emulator.worlds.network.kafka_listener.listeners"
 """Imported before nodes are forked, if brokers listen for Kafka clients."""
 
 
@@ -36,7 +36,7 @@ class LocalEngine:
         kafka: bool = False,
     ) -> None:
         wanted = ports or {}
-        self._doors: dict[tuple[str, str], socket.socket] = {}
+        self._kafka_listeners: dict[tuple[str, str], socket.socket] = {}
         self._reservations: dict[str, socket.socket] = {}
         """They keep a node's port while it is dead.
 
@@ -45,18 +45,18 @@ class LocalEngine:
         try:
             for node in topology.nodes:
                 self._reservations[node.name] = reserve_port(node.name, wanted.get(node.name, 0))
-            doors = [(az, node.name) for az in azs_of_clients(topology) for node in topology.with_role("broker")]
-            for door in doors if kafka else ():
-                self._doors[door] = reserve_port(door[1])
+            kafka_ports = [(az, node.name) for az in azs_of_clients(topology) for node in topology.with_role("broker")]
+            for listener in kafka_ports if kafka else ():
+                self._kafka_listeners[listener] = reserve_port(listener[1])
         except PortInUse:
             self._release()
             raise
         self._ports = {name: it.getsockname()[1] for name, it in self._reservations.items()}
         self._routes = {name: Address(LOOPBACK, port) for name, port in (self._ports | dict(dialled or {})).items()}
         self.kafka: dict[str, dict[str, Address]] = {}
-        for (az, broker), reserved in self._doors.items():
+        for (az, broker), reserved in self._kafka_listeners.items():
             self.kafka.setdefault(az, {})[broker] = Address(LOOPBACK, reserved.getsockname()[1])
-        self._fork_server = fork_server or ForkServer((*modules, DOOR) if kafka else modules)
+        self._fork_server = fork_server or ForkServer((*modules, KAFKA_LISTENER) if kafka else modules)
 
     @property
     def pid(self) -> int:
@@ -108,5 +108,5 @@ class LocalEngine:
         self._release()
 
     def _release(self) -> None:
-        for reservation in (*self._reservations.values(), *self._doors.values()):
+        for reservation in (*self._reservations.values(), *self._kafka_listeners.values()):
             reservation.close()

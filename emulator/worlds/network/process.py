@@ -76,24 +76,24 @@ async def _run(order: ProcessOrder, machine: object, listener: socket.socket, fi
         shell.events.flush()
         os._exit(EXIT_ORPHANED)
 
-    tasks = [arrivals.accept_all, *_doors(shell, machine)]
+    tasks = [arrivals.accept_all, *_kafka_listeners(shell, machine)]
     with trio.open_signal_receiver(signal.SIGTERM) as signals:
         return await shell.run(*tasks, lambda: obey_stop(signals), end_orphaned, return_memory)
 
 
-def _doors(shell: NodeShell, machine: object) -> list[Callable[[], Awaitable[None]]]:
+def _kafka_listeners(shell: NodeShell, machine: object) -> list[Callable[[], Awaitable[None]]]:
     """A broker's listener for Kafka clients, if it has one."""
     settings = shell.settings
     if not settings.kafka or not isinstance(machine, BrokerNode):
         return []
-    from emulator.worlds.network.door.door import Door
-    from emulator.worlds.network.door.place import places_of
+    from emulator.worlds.network.kafka_listener.advertised_listeners import places_of
+    from emulator.worlds.network.kafka_listener.listeners import KafkaListeners
 
     life = settings.life
     places = places_of(settings.kafka, life.topology, life.run)
     ports = [place.brokers[life.node.name].port for place in places]
     listeners = [reserve_port(life.node.name, port, settings.kafka_host) for port in ports]
-    return [Door(shell, machine, machine.context.gates, machine.context.broker, places, listeners).serve]
+    return [KafkaListeners(shell, machine, machine.context.gates, machine.context.broker, places, listeners).serve]
 
 
 def _room_for_clients() -> None:

@@ -6,10 +6,10 @@ ApiVersions, Metadata, CreateTopics, CreatePartitions, DeleteTopics, DeleteRecor
 from typing import Any, Final
 from uuid import UUID
 
-from emulator.worlds.network.door.codec import KafkaRequest, within_62_bits
-from emulator.worlds.network.door.config_translation import fields_of
-from emulator.worlds.network.door.message_encoder import Fields
-from emulator.worlds.network.door.record_translation import by_topic, topics_answered
+from emulator.worlds.network.kafka_listener.codec import KafkaRequest, within_62_bits
+from emulator.worlds.network.kafka_listener.config_translation import fields_of
+from emulator.worlds.network.kafka_listener.message_encoder import Fields
+from emulator.worlds.network.kafka_listener.record_translation import by_topic, topics_answered
 from protocol.errors import ErrorCode
 from protocol.framing import ProtocolError
 from protocol.ids import NO_LEADER, BrokerId

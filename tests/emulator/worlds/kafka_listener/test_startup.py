@@ -8,9 +8,9 @@ import trio
 import trio.testing
 
 from emulator.worlds.network.clock import Clock
-from emulator.worlds.network.door.codec import Listener
-from emulator.worlds.network.door.door import Door
-from emulator.worlds.network.door.place import Place
+from emulator.worlds.network.kafka_listener.advertised_listeners import Place
+from emulator.worlds.network.kafka_listener.codec import Listener
+from emulator.worlds.network.kafka_listener.listeners import KafkaListeners
 from emulator.worlds.network.ports import reserve_port
 from emulator.worlds.network.spec import Address
 from protocol.gates import gates_for
@@ -35,7 +35,7 @@ class Startup:
             await self.changed.wait()
 
 
-class Opened(Door):
+class Opened(KafkaListeners):
     """Counts the connections that it takes."""
 
     taken = 0

@@ -6,7 +6,7 @@ The listener itself answers requests without a message, in order: ApiVersions, S
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from emulator.worlds.network.door import (
+from emulator.worlds.network.kafka_listener import (
     apis,
     config_translation,
     group_translation,
@@ -16,8 +16,8 @@ from emulator.worlds.network.door import (
     security_answers,
     topic_translation,
 )
-from emulator.worlds.network.door.codec import KafkaRequest, write_response
-from emulator.worlds.network.door.message_encoder import Fields
+from emulator.worlds.network.kafka_listener.codec import KafkaRequest, write_response
+from emulator.worlds.network.kafka_listener.message_encoder import Fields
 from emulator.worlds.network.mailbox import AnsweredHere
 from protocol.framing import ProtocolError, encode_body
 from protocol.messages.message_base import Message

@@ -13,9 +13,9 @@ from collections.abc import Callable
 
 import trio
 
-from emulator.worlds.network.door.client_observer import ClientObserver, OffsetCalls, Producing
-from emulator.worlds.network.door.codec import KafkaRequest
-from emulator.worlds.network.door.translation import answer_to
+from emulator.worlds.network.kafka_listener.client_observer import ClientObserver, OffsetCalls, Producing
+from emulator.worlds.network.kafka_listener.codec import KafkaRequest
+from emulator.worlds.network.kafka_listener.translation import answer_to
 from emulator.worlds.network.mailbox import AnsweredHere
 from protocol.errors import ErrorCode
 from protocol.frame import Frame

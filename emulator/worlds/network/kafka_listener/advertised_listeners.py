@@ -48,7 +48,7 @@ def peer_of(topology: Topology, az: str) -> str:
     return next(node.name for node in topology.with_role("client") if node.az == az)
 
 
-def places_of(doors: dict[str, dict[str, Address]], topology: Topology, cluster: str) -> list[Place]:
-    """One place for each AZ of clients. `doors`: {AZ: {broker: advertised address}}."""
+def places_of(kafka_ports: dict[str, dict[str, Address]], topology: Topology, cluster: str) -> list[Place]:
+    """One place for each AZ of clients. `kafka_ports`: {AZ: {broker: advertised address}}."""
     numbers = {node.name: node.number for node in topology.with_role("broker")}
-    return [Place(az, peer_of(topology, az), brokers, numbers, cluster) for az, brokers in doors.items()]
+    return [Place(az, peer_of(topology, az), brokers, numbers, cluster) for az, brokers in kafka_ports.items()]

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from emulator.worlds.network.door import codec
-from emulator.worlds.network.door.place import Place
-from emulator.worlds.network.door.translation import message_of
+from emulator.worlds.network.kafka_listener import codec
+from emulator.worlds.network.kafka_listener.advertised_listeners import Place
+from emulator.worlds.network.kafka_listener.translation import message_of
 from emulator.worlds.network.mailbox import AnsweredHere
 from protocol.gates import gates_for
-from tests.emulator.worlds.door.library_messages import REQUESTS, encoded, response_of
+from tests.emulator.worlds.kafka_listener.library_messages import REQUESTS, encoded, response_of
 
 PLACE = Place("az-0", "client-0", {}, {}, "run")
 VERSIONS = ("0.10.2", "0.11", "2.4", "2.6", "2.8")

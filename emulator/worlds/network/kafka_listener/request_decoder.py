@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from emulator.worlds.network.door.message_schemas import (
+from emulator.worlds.network.kafka_listener.message_schemas import (
     FIXED,
     SCALARS,
     Schema,
@@ -158,9 +158,7 @@ class _Readers:
         limit = self._limits.get(field_name(field))
         if is_list(field):
             entry, least = self._entry(kind, field)
-            reader = _list_reader(
-                field_name(field), entry, max(1, least), self._count, nullable, limit or ENTRIES_MAX
-            )
+            reader = _list_reader(field_name(field), entry, max(1, least), self._count, nullable, limit or ENTRIES_MAX)
             return reader, self._least_of_length(4)
         reader, least = self._entry(kind, field, nullable)
         if nullable and kind not in SCALARS:

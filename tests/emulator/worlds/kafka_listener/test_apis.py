@@ -3,7 +3,7 @@
 import pytest
 from kafka.protocol.broker_version_data import BROKER_API_VERSIONS
 
-from emulator.worlds.network.door.apis import BUILT, apis_of
+from emulator.worlds.network.kafka_listener.apis import BUILT, apis_of
 from protocol.gates import gates_for
 from protocol.versions import LADDER, since
 

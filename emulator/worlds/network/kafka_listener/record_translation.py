@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import Any, Final
 
-from emulator.worlds.network.door.codec import KafkaRequest, within_62_bits, write_response
-from emulator.worlds.network.door.message_encoder import Fields
-from emulator.worlds.network.door.record_validation import (
+from emulator.worlds.network.kafka_listener.codec import KafkaRequest, within_62_bits, write_response
+from emulator.worlds.network.kafka_listener.message_encoder import Fields
+from emulator.worlds.network.kafka_listener.record_validation import (
     FIRST_WITH_BATCHES,
     Allowance,
     is_transactional,

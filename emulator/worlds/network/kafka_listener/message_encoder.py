@@ -11,7 +11,7 @@ from collections.abc import Callable
 from operator import itemgetter
 from typing import Any, Final
 
-from emulator.worlds.network.door.message_schemas import (
+from emulator.worlds.network.kafka_listener.message_schemas import (
     FIXED,
     SCALARS,
     Schema,

@@ -9,9 +9,9 @@ to set a quota or credential fails with POLICY_VIOLATION, as other changes that 
 from collections import Counter, defaultdict
 from typing import Any, Final
 
-from emulator.worlds.network.door.apis import DESCRIBE_CLIENT_QUOTAS
-from emulator.worlds.network.door.codec import KafkaRequest
-from emulator.worlds.network.door.message_encoder import Fields
+from emulator.worlds.network.kafka_listener.apis import DESCRIBE_CLIENT_QUOTAS
+from emulator.worlds.network.kafka_listener.codec import KafkaRequest
+from emulator.worlds.network.kafka_listener.message_encoder import Fields
 from protocol.errors import ErrorCode
 
 NO_AUTHORIZER: Final = "No Authorizer is configured on the broker"

@@ -15,12 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.worlds.network.door import apis, codec
-from emulator.worlds.network.door.apis import BUILT, Range
-from emulator.worlds.network.door.message_schemas import REQUESTS, field_name, is_flexible, resolved
-from emulator.worlds.network.door.request_decoder import ENTRIES_MAX, Cursor, read_client_id, request_reader
+from emulator.worlds.network.kafka_listener import apis, codec
+from emulator.worlds.network.kafka_listener.apis import BUILT, Range
+from emulator.worlds.network.kafka_listener.message_schemas import REQUESTS, field_name, is_flexible, resolved
+from emulator.worlds.network.kafka_listener.request_decoder import ENTRIES_MAX, Cursor, read_client_id, request_reader
 from protocol.framing import ProtocolError
-from tests.emulator.worlds.door.library_messages import REQUESTS as LIBRARY_REQUESTS
+from tests.emulator.worlds.kafka_listener.library_messages import REQUESTS as LIBRARY_REQUESTS
 from verification.attack.kafka_frames import PLACE, KafkaFrames
 
 VERSIONS = [(api, version) for api, range_ in BUILT.items() for version in range(range_.least, range_.most + 1)]

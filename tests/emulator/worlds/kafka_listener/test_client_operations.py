@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 import trio
 
-from emulator.worlds.network.door.client import Arrived, KafkaClient
-from emulator.worlds.network.door.client_observer import ClientObserver
-from emulator.worlds.network.door.codec import KafkaRequest, listener_of
-from emulator.worlds.network.door.place import Place
+from emulator.worlds.network.kafka_listener.advertised_listeners import Place
+from emulator.worlds.network.kafka_listener.client import Arrived, KafkaClient
+from emulator.worlds.network.kafka_listener.client_observer import ClientObserver
+from emulator.worlds.network.kafka_listener.codec import KafkaRequest, listener_of
 from emulator.worlds.network.spec import Address
 from protocol.events import Event, OperationEnded, OperationInvoked, PositionLeft, RecordsRead
 from protocol.gates import gates_for

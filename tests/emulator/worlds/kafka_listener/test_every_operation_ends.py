@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from emulator.faults.enforcement import LinkState
 from emulator.topology import Node, Topology
 from emulator.worlds.network.clock import Clock
-from emulator.worlds.network.door.codec import listener_of
-from emulator.worlds.network.door.door import Door
-from emulator.worlds.network.door.place import Place
+from emulator.worlds.network.kafka_listener.advertised_listeners import Place
+from emulator.worlds.network.kafka_listener.codec import listener_of
+from emulator.worlds.network.kafka_listener.listeners import KafkaListeners
 from emulator.worlds.network.mailbox import Letter
 from emulator.worlds.network.spec import Address, Life, ShellSettings
 from emulator.worlds.network.switchboard import Switchboard
@@ -30,7 +30,7 @@ from protocol.link_rules import LinkRule
 from protocol.machine import ConnectionLost, MessageReceived, Now, Send
 from protocol.messages.replication_messages import ProduceRequest, ProduceResponse, ProduceResult
 from protocol.records.batch import encode_batch
-from tests.emulator.worlds.door.library_messages import REQUESTS, encoded
+from tests.emulator.worlds.kafka_listener.library_messages import REQUESTS, encoded
 
 BROKER, CLIENT = Node("broker-0", ("broker",), 0, "az-0"), Node("client-0", ("client",), 0, "az-0")
 CLIENTS = 3
@@ -211,7 +211,7 @@ def _listening(shell: Any) -> Iterator[tuple[Callable[[], Awaitable[None]], Clie
     place = Place("az-0", "client-0", {"broker-0": Address(*address)}, {"broker-0": 0}, "run")
     clients = Clients(address)
     try:
-        door = Door(shell, Started(), gates_for("2.8"), BrokerId(0), [place], [listener])
+        door = KafkaListeners(shell, Started(), gates_for("2.8"), BrokerId(0), [place], [listener])
         yield lambda: door._accept(listener_of(gates_for("2.8"), place), listener), clients
     finally:
         clients.close_all()

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.worlds.network.door import codec, topic_translation
-from emulator.worlds.network.door.place import Place
-from emulator.worlds.network.door.translation import answer_to, message_of
+from emulator.worlds.network.kafka_listener import codec, topic_translation
+from emulator.worlds.network.kafka_listener.advertised_listeners import Place
+from emulator.worlds.network.kafka_listener.translation import answer_to, message_of
 from emulator.worlds.network.mailbox import AnsweredHere
 from emulator.worlds.network.spec import Address
 from protocol.errors import ErrorCode
@@ -31,7 +31,7 @@ from protocol.messages import (
 )
 from protocol.messages.message_base import Message
 from protocol.records.format import encode
-from tests.emulator.worlds.door.library_messages import REQUESTS, encoded, response_of
+from tests.emulator.worlds.kafka_listener.library_messages import REQUESTS, encoded, response_of
 
 PLACE = Place("az-0", "client-0", {"broker-0": Address("127.0.0.1", 9092)}, {"broker-0": 0}, "run")
 LISTENER = codec.listener_of(gates_for("2.8"), PLACE)
@@ -288,9 +288,7 @@ def test_what_is_no_request_is_refused(payload: bytes, why: str) -> None:
 def test_what_is_behind_a_request_is_not_looked_at() -> None:
     """As Kafka has it: librdkafka leaves a byte there where it asks for all topics by version 9."""
     requested = codec.read_request(frame(3, 9) + b"x", LISTENER)
-    assert message_of(requested) == leadership_messages.MetadataRequest(
-        ["t"], allow_auto_topic_creation=True
-    )
+    assert message_of(requested) == leadership_messages.MetadataRequest(["t"], allow_auto_topic_creation=True)
 
 
 @given(st.sampled_from(EVERY), st.data())

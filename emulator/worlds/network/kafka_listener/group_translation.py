@@ -1,8 +1,8 @@
 """Translation of FindCoordinator, OffsetCommit, OffsetFetch and OffsetDelete."""
 
-from emulator.worlds.network.door.codec import KafkaRequest, within_62_bits
-from emulator.worlds.network.door.message_encoder import Fields
-from emulator.worlds.network.door.record_translation import topics_answered
+from emulator.worlds.network.kafka_listener.codec import KafkaRequest, within_62_bits
+from emulator.worlds.network.kafka_listener.message_encoder import Fields
+from emulator.worlds.network.kafka_listener.record_translation import topics_answered
 from protocol.errors import ErrorCode
 from protocol.ids import LeaderEpoch, Offset
 from protocol.messages.groups import (

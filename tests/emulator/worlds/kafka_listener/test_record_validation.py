@@ -10,7 +10,7 @@ from google_crc32c import value as crc32c
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.worlds.network.door.record_validation import (
+from emulator.worlds.network.kafka_listener.record_validation import (
     MESSAGES_MAX,
     RECORDS_MAX,
     RECORDS_PER_MIB,

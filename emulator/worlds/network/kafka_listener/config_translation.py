@@ -1,7 +1,7 @@
 """Translation of DescribeConfigs, AlterConfigs and IncrementalAlterConfigs."""
 
-from emulator.worlds.network.door.codec import KafkaRequest
-from emulator.worlds.network.door.message_encoder import Fields
+from emulator.worlds.network.kafka_listener.codec import KafkaRequest
+from emulator.worlds.network.kafka_listener.message_encoder import Fields
 from protocol.messages import configuration as m
 
 DEFAULT_SOURCE = 5

@@ -55,7 +55,7 @@ ALTER_USER_SCRAM_CREDENTIALS: Final = 51
 DESCRIBE_CLUSTER: Final = 60
 DESCRIBE_PRODUCERS: Final = 61
 
-FIRST_AT_THE_DOOR: Final = "0.10.2"
+FIRST_WITH_LISTENER: Final = "0.10.2"
 """First Kafka version with a listener: older brokers advertise no versions (KIP-35).
 
 Clients of today do not support brokers without.

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from emulator.worlds.network.door import apis, codec
-from emulator.worlds.network.door.apis import BUILT, apis_of
-from emulator.worlds.network.door.message_schemas import (
+from emulator.worlds.network.kafka_listener import apis, codec
+from emulator.worlds.network.kafka_listener.apis import BUILT, apis_of
+from emulator.worlds.network.kafka_listener.message_schemas import (
     REQUESTS,
     Schema,
     entry_type,
@@ -21,14 +21,14 @@ from emulator.worlds.network.door.message_schemas import (
     split_fields,
     within,
 )
-from emulator.worlds.network.door.translation import answer_to, message_of
+from emulator.worlds.network.kafka_listener.translation import answer_to, message_of
 from emulator.worlds.network.mailbox import AnsweredHere
 from protocol.errors import ErrorCode
 from protocol.framing import ProtocolError, decode_body, encode_body
 from protocol.gates import gates_for
 from protocol.messages.message_base import Message
 from protocol.records.format import encode as encode_batch
-from tests.emulator.worlds.door.library_messages import response_of
+from tests.emulator.worlds.kafka_listener.library_messages import response_of
 from verification.attack.heavy_requests import heavy_requests
 from verification.attack.kafka_frames import BITS, PLACE, request_payload
 from verification.broker_bench import Bench

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.worlds.network.door.client_observer import NAMED_BYTES_MAX, NAMED_RECORDS_MAX, ClientObserver
+from emulator.worlds.network.kafka_listener.client_observer import NAMED_BYTES_MAX, NAMED_RECORDS_MAX, ClientObserver
 from protocol.events import Event, OperationEnded, OperationInvoked
 from protocol.events.record_values import RECORDS_MAX, VALUES_BYTES_MAX, VALUES_MAX, value_bytes_max, values_in
 from protocol.ids import BrokerId, Offset

@@ -12,11 +12,11 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from emulator.worlds.network.door.apis import API_VERSIONS, LIMITS, Range, apis_of
-from emulator.worlds.network.door.message_encoder import Fields, Writer, message_writer
-from emulator.worlds.network.door.message_schemas import REQUESTS, RESPONSES, is_flexible
-from emulator.worlds.network.door.place import Place
-from emulator.worlds.network.door.request_decoder import Cursor, Reader, read_client_id, request_reader
+from emulator.worlds.network.kafka_listener.advertised_listeners import Place
+from emulator.worlds.network.kafka_listener.apis import API_VERSIONS, LIMITS, Range, apis_of
+from emulator.worlds.network.kafka_listener.message_encoder import Fields, Writer, message_writer
+from emulator.worlds.network.kafka_listener.message_schemas import REQUESTS, RESPONSES, is_flexible
+from emulator.worlds.network.kafka_listener.request_decoder import Cursor, Reader, read_client_id, request_reader
 from protocol.framing import ProtocolError
 from protocol.gates import Gates
 
@@ -74,7 +74,7 @@ def read_request(payload: bytes, listener: Listener) -> KafkaRequest:
         raise ProtocolError(f"a request of {len(payload)} bytes has no header") from None
     range_ = listener.apis.get(api)
     if range_ is None:
-        raise ProtocolError(f"{api_name(api)} is not spoken at this door")
+        raise ProtocolError(f"{api_name(api)} is not spoken by this listener")
     if not range_.least <= version <= range_.most:
         if api == API_VERSIONS:
             return KafkaRequest(listener, api, version, correlation_id, "", None)

@@ -3,8 +3,8 @@
 Subscriptions and assignments pass through as bytes.
 """
 
-from emulator.worlds.network.door.codec import KafkaRequest
-from emulator.worlds.network.door.message_encoder import Fields
+from emulator.worlds.network.kafka_listener.codec import KafkaRequest
+from emulator.worlds.network.kafka_listener.message_encoder import Fields
 from protocol.messages import membership as m
 
 NO_HOST = "/127.0.0.1"

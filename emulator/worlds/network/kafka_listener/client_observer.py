@@ -13,8 +13,8 @@ from typing import Final
 import msgspec
 
 from emulator.machines.client.client_operations import NO_ANSWER, Operation, OperationLog
-from emulator.worlds.network.door.offset_operations import OffsetOperations, OffsetRequest, OffsetResponse
-from emulator.worlds.network.door.read_operations import ReadOperations
+from emulator.worlds.network.kafka_listener.offset_operations import OffsetOperations, OffsetRequest, OffsetResponse
+from emulator.worlds.network.kafka_listener.read_operations import ReadOperations
 from protocol.errors import ErrorCode
 from protocol.events import Event
 from protocol.events.record_values import RECORDS_MAX, VALUES_MAX, value_bytes_max

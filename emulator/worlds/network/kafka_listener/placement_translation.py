@@ -4,9 +4,9 @@ ElectLeaders, AlterPartitionReassignments, ListPartitionReassignments, AlterRepl
 DescribeCluster, DescribeProducers.
 """
 
-from emulator.worlds.network.door.codec import KafkaRequest
-from emulator.worlds.network.door.message_encoder import Fields
-from emulator.worlds.network.door.record_translation import by_topic, topics_answered
+from emulator.worlds.network.kafka_listener.codec import KafkaRequest
+from emulator.worlds.network.kafka_listener.message_encoder import Fields
+from emulator.worlds.network.kafka_listener.record_translation import by_topic, topics_answered
 from protocol.errors import ErrorCode
 from protocol.ids import BrokerId
 from protocol.messages import placement as m

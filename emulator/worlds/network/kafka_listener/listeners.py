@@ -15,12 +15,12 @@ import trio
 
 from emulator.worlds.network.accepting import accept_all
 from emulator.worlds.network.connection import READ_BYTES, Connection, receive
-from emulator.worlds.network.door.client import Arrived, KafkaClient
-from emulator.worlds.network.door.client_observer import ClientObserver
-from emulator.worlds.network.door.codec import Listener, listener_of, read_request
-from emulator.worlds.network.door.place import Place
-from emulator.worlds.network.door.translation import message_of
-from emulator.worlds.network.door.unended_frames import UnendedFrames
+from emulator.worlds.network.kafka_listener.advertised_listeners import Place
+from emulator.worlds.network.kafka_listener.client import Arrived, KafkaClient
+from emulator.worlds.network.kafka_listener.client_observer import ClientObserver
+from emulator.worlds.network.kafka_listener.codec import Listener, listener_of, read_request
+from emulator.worlds.network.kafka_listener.translation import message_of
+from emulator.worlds.network.kafka_listener.unended_frames import UnendedFrames
 from emulator.worlds.network.ports import BACKLOG
 from emulator.worlds.network.shell import NodeShell
 from emulator.worlds.network.unauthenticated_connections import Strangers, descriptors
@@ -66,7 +66,7 @@ class Startup(Protocol):
     def knows_cluster(self) -> bool: ...
 
 
-class Door:
+class KafkaListeners:
     """Listeners of one broker. `listeners`: bound sockets, one for each of `places`.
 
     They listen when `startup.listens`.
@@ -84,7 +84,7 @@ class Door:
         self._shell = shell
         self._startup = startup
         self._starts_after_registration = gates.serves_after_registration
-        self._doorways = [(listener_of(gates, place), sock) for place, sock in zip(places, listeners, strict=True)]
+        self._listeners = [(listener_of(gates, place), sock) for place, sock in zip(places, listeners, strict=True)]
         life = shell.settings.life
         self._observer = ClientObserver(life.node.name, life.incarnation, broker, shell.emit)
         self._strangers = Strangers(max(1, descriptors() // 8))
@@ -107,16 +107,16 @@ class Door:
         shell, startup = self._shell, self._startup
         try:
             await shell.until(lambda: startup.listens)
-            for _, sock in self._doorways:
+            for _, sock in self._listeners:
                 sock.listen(BACKLOG)
             await shell.until(lambda: startup.reads_requests)
             if self._starts_after_registration:
                 await self._finish_startup()
             async with trio.open_nursery() as nursery:
-                for listener, sock in self._doorways:
+                for listener, sock in self._listeners:
                     nursery.start_soon(self._accept, listener, sock)
         finally:
-            for _, sock in self._doorways:
+            for _, sock in self._listeners:
                 sock.close()
 
     async def _finish_startup(self) -> None:
