@@ -12,9 +12,9 @@ import pytest
 import trio
 
 from emulator.worlds.network.clock import Clock
-from emulator.worlds.network.kafka_listener import listeners as listeners_module
+from emulator.worlds.network.kafka_listener import kafka_listeners as listeners_module
 from emulator.worlds.network.kafka_listener.advertised_listeners import Place
-from emulator.worlds.network.kafka_listener.listeners import KafkaListeners
+from emulator.worlds.network.kafka_listener.kafka_listeners import KafkaListeners
 from emulator.worlds.network.kafka_listener.unended_frames import UnendedFrames
 from emulator.worlds.network.spec import LOOPBACK, Address
 from protocol.events import FrameRefused

@@ -49,7 +49,7 @@ SILENCE_LIMIT_S: Final = 10.0
 """Limit for a supervisor to receive a message."""
 READ_BYTES: Final = 256 * 1024
 FACTORIES: Final = "emulator.worlds.network.factory"
-KAFKA_LISTENER: Final = "emulator.worlds.network.kafka_listener.listeners"
+KAFKA_LISTENER: Final = "emulator.worlds.network.kafka_listener.kafka_listeners"
 """Imported before nodes are forked if FAULTLINE_KAFKA announces Kafka clients."""
 
 _orders = msgspec.msgpack.Decoder(ProcessOrder)

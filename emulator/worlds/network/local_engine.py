@@ -11,7 +11,7 @@ from emulator.worlds.network.ports import PortInUse, listen_on, reserve_port
 from emulator.worlds.network.spec import LOOPBACK, Address, ProcessOrder
 from emulator.worlds.network.supervision import ControlConnection
 
-KAFKA_LISTENER = "emulator.worlds.network.kafka_listener.listeners"
+KAFKA_LISTENER = "emulator.worlds.network.kafka_listener.kafka_listeners"
 """Imported before nodes are forked, if brokers listen for Kafka clients."""
 
 

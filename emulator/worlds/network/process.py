@@ -87,7 +87,7 @@ def _kafka_listeners(shell: NodeShell, machine: object) -> list[Callable[[], Awa
     if not settings.kafka or not isinstance(machine, BrokerNode):
         return []
     from emulator.worlds.network.kafka_listener.advertised_listeners import places_of
-    from emulator.worlds.network.kafka_listener.listeners import KafkaListeners
+    from emulator.worlds.network.kafka_listener.kafka_listeners import KafkaListeners
 
     life = settings.life
     places = places_of(settings.kafka, life.topology, life.run)

@@ -19,7 +19,7 @@ from emulator.topology import Node, Topology
 from emulator.worlds.network.clock import Clock
 from emulator.worlds.network.kafka_listener.advertised_listeners import Place
 from emulator.worlds.network.kafka_listener.codec import listener_of
-from emulator.worlds.network.kafka_listener.listeners import KafkaListeners
+from emulator.worlds.network.kafka_listener.kafka_listeners import KafkaListeners
 from emulator.worlds.network.mailbox import Letter
 from emulator.worlds.network.spec import Address, Life, ShellSettings
 from emulator.worlds.network.switchboard import Switchboard

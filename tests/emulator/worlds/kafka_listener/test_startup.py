@@ -10,7 +10,7 @@ import trio.testing
 from emulator.worlds.network.clock import Clock
 from emulator.worlds.network.kafka_listener.advertised_listeners import Place
 from emulator.worlds.network.kafka_listener.codec import Listener
-from emulator.worlds.network.kafka_listener.listeners import KafkaListeners
+from emulator.worlds.network.kafka_listener.kafka_listeners import KafkaListeners
 from emulator.worlds.network.ports import reserve_port
 from emulator.worlds.network.spec import Address
 from protocol.gates import gates_for
