@@ -75,7 +75,7 @@ def placed_at(log_end: Offset, records: bytes, leader_epoch: LeaderEpoch, max_by
                 header = replace(sent, base_offset=log_end, last_offset=last_offset, leader_epoch=leader_epoch)
             placed.append(data)
             headers.append(header)
-            log_end = header.next_offset
+            log_end = header.last_offset + 1
     except (CorruptBatch, LargerThanAllowed):
         raise
     except ValueError as error:
@@ -127,5 +127,5 @@ def continuing(log_end: Offset, data: bytes, max_bytes: int) -> Placed:
         if first < expected:
             ends = (headers[0].base_offset, headers[-1].last_offset)
             raise OffsetsOutOfOrder(f"a batch at {first} after log end {expected}", *ends)
-        expected = header.next_offset
+        expected = header.last_offset + 1
     return Placed(data, headers)

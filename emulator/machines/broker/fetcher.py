@@ -125,7 +125,7 @@ class ReplicaFetcher:
         A turn of the loop truncates, in one round of epoch requests, then fetches the settled partitions (doWork:
         maybeTruncate, maybeFetch). Without any it waits for the backoff.
         """
-        if self.waits or self._out_of_range.asks_session or self._dead or self._pause is not None:
+        if self._connection.waits or self._out_of_range.asks_session or self._dead or self._pause is not None:
             return
         self._out_of_range.tell()
         now_ms = self._context.now.mono_ms
@@ -224,7 +224,7 @@ class ReplicaFetcher:
         assert isinstance(message, FetchResponse), message
         for result in message.partitions:
             topic_partition = (result.topic, result.partition)
-            state = self.states.get(topic_partition)
+            state = self._followed.states.get(topic_partition)
             requested = self._followed.requested.get(topic_partition)
             # Removed, added again or truncated since the request: then the response does not count.
             if state is None or requested is None or requested[0] != state.offset or state.truncating or self._dead:

@@ -69,9 +69,10 @@ class Fetches:
 
     def _tell_out_of_range(self, fetch: FetchRequest, reads: list[Read], correlation: int) -> None:
         """Emit an event for every fetch offset of a follower that this leader does not have."""
-        for entry, read in zip(fetch.partitions, reads, strict=True):
+        for index, read in enumerate(reads):
             if not read.result.error or read.result.error != ErrorCode.OFFSET_OUT_OF_RANGE:
                 continue
+            entry = fetch.partitions[index]
             topic_partition = (entry.topic, entry.partition)
             partition = self._replicas.partitions.get(topic_partition)
             if partition is not None:  # else a later read found its log directory failed
@@ -91,7 +92,8 @@ class Fetches:
         Returns the partitions without assignment, whose reads become empty. Raises NotAssigned.
         """
         unassigned = set()
-        for entry, read in zip(fetch.partitions, reads, strict=True):
+        for index, entry in enumerate(fetch.partitions):
+            read = reads[index]
             topic_partition = (entry.topic, entry.partition)
             partition = self._replicas.partitions.get(topic_partition)
             if partition is None:

@@ -206,7 +206,7 @@ class Partition:
         now_ms = self.context.now.mono_ms if at_ms is None else at_ms
         lag_max_ms = self.settings.replica_lag_time_max_ms
         reached = log.log_end
-        in_sync = self.maximal_isr
+        in_sync = self.isr if self.pending is None else self.pending.maximal
         recent_counts = self.context.gates.recently_caught_up_holds_high_watermark
         for replica in self.remotes.values():
             if replica.log_end < reached and (

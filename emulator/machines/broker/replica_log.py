@@ -140,7 +140,7 @@ class Log(StoredLog):
     def append(self, placed: Placed) -> None:
         """Write placed batches. Raises StorageError."""
         self._roll_if_full(len(placed.data)).append_many(placed.data, placed.headers)
-        self.log_end = placed.headers[-1].next_offset
+        self.log_end = placed.headers[-1].last_offset + 1
         for header in placed.headers:
             if header.producer_id >= 0:
                 self.producers.appended(header)

@@ -43,7 +43,7 @@ class _Connection:
 class Request:
     """One request, with the way of its response. It gets one response, or its connection ends."""
 
-    __slots__ = ("_channel", "_connection", "answered", "correlation_id", "message", "version")
+    __slots__ = ("_channel", "_connection", "answered", "correlation_id", "message", "name", "version")
 
     def __init__(self, channel: "RequestChannel", connection: _Connection, event: MessageReceived) -> None:
         self._channel = channel
@@ -52,15 +52,12 @@ class Request:
         self.correlation_id = event.correlation_id
         self.version = event.version
         self.answered = False
+        self.name = _name_of(type(event.message))
+        """For status reports."""
 
     @property
     def connection(self) -> int:
         return self._connection.number
-
-    @property
-    def name(self) -> str:
-        """Name of the request, for status reports."""
-        return _name_of(type(self.message))
 
     def answer(self, message: Message | None) -> None:
         """Send the response. None: there is none (acks=0), and the connection is free."""
