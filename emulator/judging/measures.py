@@ -2,6 +2,9 @@
 
 `simulated_measures` and `audited_measures` take a run's events to them. The query of the audit has the fold of
 `FailedWrites` in SQL (`audit.questions`).
+
+Times with two leaders or controllers have no fold here. The checks of both judges need the windows anyway: the oracle
+from its terms, Spark from its table `overlaps`, a live audit from late lines. Each measure is their longest window.
 """
 
 from __future__ import annotations

@@ -76,7 +76,10 @@ def on_roster(world: SimulatedWorld, roster: Roster) -> None:
 
 
 def scripted_world(player: Player, seed: int, spec: Callable[[], RunSpec], **options: Any) -> SimulatedWorld:
-    """A world whose observer is `player`. `spec`: of the machines, at each start; `options`: the world's."""
+    """A world whose observer is `player`.
+
+    `spec`: of the machines, at each start. `options`: the world's.
+    """
     operations = player.operations
 
     def factory(node: Node, files: MemoryFiles) -> Machine:
@@ -86,7 +89,10 @@ def scripted_world(player: Player, seed: int, spec: Callable[[], RunSpec], **opt
 
 
 def play_script(world: SimulatedWorld, player: Player) -> None:
-    """Play until the script is over. Raises StepFailed, RunTooLong. An assertion is a bug of ours."""
+    """Play until the script is over.
+
+    Raises StepFailed, RunTooLong. An assertion is a bug of ours.
+    """
     with collector_disabled():
         world.start(OBSERVER)
         world.play(player, max_ms=MAX_MS)
