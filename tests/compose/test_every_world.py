@@ -1,7 +1,7 @@
 """Allowed outcomes of scenarios are equal in simulation, processes and containers.
 
 With either driver of cuts. All of section A, at the versions that were recorded: `make test-all PYTEST_ARGS='-m long'`.
-Two of them are always run: test_runs_on_engine.py. A run that was late to the end is unknown, and is no failure here.
+One of them is always run: test_runs_on_engine.py. A run that was late to the end is unknown, and is no failure here.
 """
 
 from pathlib import Path

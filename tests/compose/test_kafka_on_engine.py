@@ -26,14 +26,17 @@ AZS = ("az-0", "az-1", "az-2", "")
 QUICK: dict[str, Any] = {"acks": 1, "log_level": 0, "topic.metadata.refresh.interval.ms": 500}
 
 
-@pytest.fixture
-def run(image: str, tmp_path: Path) -> Iterator[Path]:
-    directory = tmp_path / "runs" / "with-kafka"
-    faultline(tmp_path, "up", "three-az", "--engine", "docker", "--kafka", "--out", str(directory))
+@pytest.fixture(scope="module")
+def run(image: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A cluster that each test leaves whole."""
+    directory = tmp_path_factory.mktemp("kafka") / "runs" / "with-kafka"
+    directory.parent.mkdir()
+    home = directory.parents[1]
+    faultline(home, "up", "three-az", "--engine", "docker", "--kafka", "--out", str(directory))
     try:
         yield directory
     finally:
-        faultline(tmp_path, "down")
+        faultline(home, "down")
         assert objects(project_name(directory)) == []
 
 
@@ -65,12 +68,11 @@ def engine(*words: str) -> Any:
     return done.stdout.strip()
 
 
-def test_clients_of_this_machine_come_through_their_az_s_ports_and_its_cuts_are_theirs(
-    run: Path, tmp_path: Path
-) -> None:
-    servers: dict[str, str] = faultline(tmp_path, "status")["bootstrap"]
+def test_clients_of_this_machine_come_through_their_az_s_ports_and_its_cuts_are_theirs(run: Path) -> None:
+    home = run.parents[1]
+    servers: dict[str, str] = faultline(home, "status")["bootstrap"]
     assert set(servers) == set(AZS)
-    faultline(tmp_path, "topic", "create", "t", "--assignment", "0,1,2")
+    faultline(home, "topic", "create", "t", "--assignment", "0,1,2")
     for number, az in enumerate(AZS):
         found = AdminClient({"bootstrap.servers": servers[az]}).list_topics(timeout=PATIENCE_S).brokers
         assert sorted(f"{one.host}:{one.port}" for one in found.values()) == sorted(servers[az].split(","))
@@ -80,13 +82,13 @@ def test_clients_of_this_machine_come_through_their_az_s_ports_and_its_cuts_are_
 
     inside, outside = (Producer(QUICK | {"bootstrap.servers": servers[az]}) for az in ("az-0", "az-1"))
     inside.list_topics("t", timeout=PATIENCE_S)
-    faultline(tmp_path, "cut", "az-0")
+    faultline(home, "cut", "az-0")
     lost = written(inside, "lost 0", "lost 1", "lost 2")
     assert lost == {"lost 0": 4, "lost 1": 5, "lost 2": 6}, "by the leader behind the cut"
     assert written(outside, "kept") == {"kept": 4}, "by the leader that was elected meanwhile"
-    faultline(tmp_path, "heal")
+    faultline(home, "heal")
     audited = subprocess.run(
-        [sys.executable, "-m", "emulator", "audit", str(run), "--json"], cwd=tmp_path, check=False,
+        [sys.executable, "-m", "emulator", "audit", str(run), "--json"], cwd=home, check=False,
         capture_output=True, encoding="utf-8", env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=PATIENCE_S,
     )  # fmt: skip
     check = json.loads(audited.stdout)["checks"]["lost-acknowledged"]
@@ -95,7 +97,9 @@ def test_clients_of_this_machine_come_through_their_az_s_ports_and_its_cuts_are_
         assert any(value in str(one) for one in check["evidence"])
 
 
-def test_a_container_that_comes_back_has_its_ports_and_no_more_rights_than_others(run: Path, tmp_path: Path) -> None:
+def test_a_container_that_comes_back_has_its_ports_and_no_more_rights_than_others(run: Path) -> None:
+    home = run.parents[1]
+
     def container(node: str) -> str:
         labels = (f"com.docker.compose.project={project_name(run)}", f"com.docker.compose.service={node}")
         found: str = engine("ps", "--all", "--quiet", *(f"--filter=label={label}" for label in labels))
@@ -113,9 +117,9 @@ def test_a_container_that_comes_back_has_its_ports_and_no_more_rights_than_other
     assert sorted(one["Name"].split("_")[-2] for one in network["Containers"].values()) == [
         "broker-0", "broker-1", "broker-2",
     ]  # fmt: skip
-    faultline(tmp_path, "stop", "broker-1", "--wait", "30")
+    faultline(home, "stop", "broker-1", "--wait", "30")
     engine("kill", container("broker-1"))
-    faultline(tmp_path, "start", "broker-1", "--wait", "60")
+    faultline(home, "start", "broker-1", "--wait", "60")
     assert ports() == published
-    address = faultline(tmp_path, "status")["bootstrap"]["az-1"].split(",")[1]
+    address = faultline(home, "status")["bootstrap"]["az-1"].split(",")[1]
     assert 1 in AdminClient({"bootstrap.servers": address}).list_topics(timeout=PATIENCE_S).brokers

@@ -1,6 +1,7 @@
 """Scenarios in containers, against real Kafka's recordings; faults of a live cluster.
 
-The recordings are met again with either driver of cuts; faults of the live cluster come from the command line.
+A recording is met again; all of them, with either driver of cuts, are long (test_every_world). Faults of the live
+cluster come from the command line.
 """
 
 import json
@@ -51,14 +52,9 @@ def objects(project: str) -> list[str]:
 
 
 def test_the_dual_leader_in_containers_equals_a_recording(image: str, tmp_path: Path) -> None:
-    outcome = play("az-isolated-leader", "2.6", "containers", tmp_path / "run")
-    assert outcome.equals, outcome
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(bool(missing()), reason="; ".join(missing()))
-def test_a_link_cut_by_the_kernel_equals_a_recording(image: str, tmp_path: Path) -> None:
-    outcome = play("link-broker-controller", "2.8", "containers, kernel", tmp_path / "run")
+    """The kernel cuts the links where this user may make it do so; nodes do in the next test."""
+    world = "containers" if missing() else "containers, kernel"
+    outcome = play("az-isolated-leader", "2.6", world, tmp_path / "run")
     assert outcome.equals, outcome
 
 

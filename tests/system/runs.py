@@ -19,15 +19,6 @@ from verification.network_runs import lateness_ms
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SCENARIOS = (
-    "az-isolated-leader",
-    "az-isolated-leader-acks-all",
-    "link-follower-leader",
-    "az-isolated-follower",
-    "az-isolated-controller",
-)
-VERSIONS = ("2.6", "2.8")
-
 SHORT = """
 id: short
 title: a few seconds of a cluster, for what is done to it
