@@ -37,7 +37,7 @@ def tries(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     In processes: Trio listens for signals in a main thread. Those that have not begun at the end are not played.
     """
     here = [item for item in request.session.items if isinstance(item, pytest.Function) and item.path == request.path]
-    chosen = [item.callspec.params["recording"] for item in here]
+    chosen = [str(item.callspec.params["recording"]) for item in here]
     pool = ProcessPoolExecutor(AT_ONCE, mp_context=get_context("spawn"))
     folder = tmp_path_factory.mktemp("differ")
     try:
