@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from emulator.cli.commands.command_errors import reports_errors
-from emulator.exit_codes import HELD, UNUSABLE
+from emulator.cli.commands.command_errors import CommandFailed, reports_errors
+from emulator.exit_codes import HELD
 from emulator.runs.run_events import LeftOut, Line, NoEvents, TooManyEvents, by_topic_partition, left_out_lines, read
 from protocol.errors import error_name
 from protocol.events.record_values import cut_value, values_in
@@ -59,13 +59,10 @@ def explain_command(run: Path, subject: str, partition: str | None = None, json:
     events.sort(key=lambda event: (event["at_ms"], event["node"], event["seq"]))
     lives = lives_of(events, subject)
     if not lives:
-        print(f"faultline explain: no event of {run} is about {subject!r}; no such value was sent", file=sys.stderr)
-        return UNUSABLE
+        raise CommandFailed(f"no event of {run} is about {subject!r}; no such value was sent")
     if partition is not None:
         if partition not in lives:
-            where = ", ".join(lives)
-            print(f"faultline explain: {subject!r} was never in {partition}; it was in {where}", file=sys.stderr)
-            return UNUSABLE
+            raise CommandFailed(f"{subject!r} was never in {partition}; it was in {', '.join(lives)}")
         lives = {partition: lives[partition]}
     if json:
         moments = [moment for life in lives.values() for moment in life]

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from emulator.cli.commands.control_calls import console, refused
+from emulator.cli.commands.command_errors import CommandFailed, reports_errors
+from emulator.cli.commands.control_calls import console
 from emulator.cluster.cluster_registry import NoCluster, Registration, named, register
 from emulator.cluster.control_client import ask
 from emulator.cluster.control_requests import Ready
@@ -24,28 +25,26 @@ SERVICE = "control"
 CONTROL_PORT = "9400"
 
 
+@reports_errors("attach", NoClusterFile, DockerMissing, NoCluster)
 def attach_command(topology: str, project: str | None, json: bool) -> int:
     """Write runs/NAME-attached/cluster.json, with the control server's address and token.
 
     Returns 3 when the cluster does not become ready; it is attached all the same.
     """
+    file = named_topology(topology)
+    of = ["--file", str(file), *(["--project-name", project] if project else [])]
     try:
-        file = named_topology(topology)
-    except NoClusterFile as error:
-        return refused("attach", error)
-    try:
-        of = ["--file", str(file), *(["--project-name", project] if project else [])]
         token = _token(of)
         host, _, port = compose(*of, "port", SERVICE, CONTROL_PORT, limit_s=COMPOSE_LIMIT_S).strip().rpartition(":")
-        name = project or file.stem
-        directory = Path("runs") / f"{name}-attached"
-        for one in named(name):
-            if one.running and one.directory.resolve() != directory.resolve():
-                raise NoCluster(f"cluster {name}: already runs ({one.directory}); stop it, or give --project")
     except DockerFailed as error:
-        return refused("attach", f"{error}; is it up, under this --project? docker compose --file {file} up --detach")
-    except (DockerMissing, NoCluster) as error:
-        return refused("attach", error)
+        raise CommandFailed(
+            f"{error}; is it up, under this --project? docker compose --file {file} up --detach"
+        ) from error
+    name = project or file.stem
+    directory = Path("runs") / f"{name}-attached"
+    for one in named(name):
+        if one.running and one.directory.resolve() != directory.resolve():
+            raise NoCluster(f"cluster {name}: already runs ({one.directory}); stop it, or give --project")
     directory.mkdir(parents=True, exist_ok=True)
     there = Registration(name, None, 0, host, int(port), token, engine="docker")
     register(directory, there)
