@@ -13,8 +13,8 @@
         assert not verdict.violated, verdict
 
 Reading order: `errors`, `verdict` (an audit's result), `settled` (quiescence of a cluster), `old_keywords` (old names
-of arguments), `async_cluster` (a cluster on trio), `sync_cluster` (the same for a `with` block, through `blocking`),
-`run_call` (scenarios: `run`, `simulate`), `audit_call`, `pytest_plugin` (its fixtures).
+of arguments), `settings_arguments`, `async_cluster` (a cluster on trio), `sync_cluster` (the same for a `with` block,
+through `blocking`), `run_call` (scenarios: `run`, `simulate`), `audit_call`, `pytest_plugin` (its fixtures).
 This package is the stable interface for programs; `docs/python.md` documents it.
 """
 

@@ -12,7 +12,8 @@ from typing import Any, Protocol
 
 import trio
 
-from emulator.cli.commands.live_up import UNUSABLE_INPUT, UpOptions, prepared, remove_unused
+from emulator.cli.command_options import UpOptions
+from emulator.cli.commands.live_up import UNUSABLE_INPUT, prepared, remove_unused
 from emulator.cluster import control_requests as r
 from emulator.cluster.cluster_registry import PROGRAM_PREFIX, Found
 from emulator.cluster.ending import end
@@ -24,13 +25,13 @@ from emulator.faults.link_rule_building import amounts_of, fault_of
 from emulator.faults.link_words import links_in, listed
 from faultline.errors import FaultlineError, NotStarted, Refused
 from faultline.old_keywords import takes_old_names
+from faultline.settings_arguments import Setting, options_of
 from faultline.settled import settled
 from faultline.verdict import Verdict
 from protocol.ids import BrokerId
 from protocol.link_rules import LinkFaultKind
 
 LOOK_AGAIN_S = 0.1
-Setting = str | int | float | bool
 
 
 class _Blocking(Protocol):
@@ -57,8 +58,7 @@ class AsyncCluster:
         ready_s: float = 60.0,
     ) -> None:
         self._topology = topology
-        self._kafka_version = kafka_version
-        self._settings = tuple(f"{name}={_spelt(value)}" for name, value in (settings or {}).items())
+        self._settings = options_of(kafka_version, settings)
         self._seed = seed
         self._directory = Path(directory) if directory is not None else None
         self._ready_s = ready_s
@@ -80,12 +80,10 @@ class AsyncCluster:
         if self._held is not None:
             raise FaultlineError("the cluster runs already; use another object for a second cluster")
         directory = self._directory or Path(tempfile.mkdtemp(prefix="faultline-"))
-        options = UpOptions(
-            self._topology, name=PROGRAM_PREFIX + directory.name, kafka_version=self._kafka_version,
-            settings=self._settings, seed=self._seed, out=directory, kafka=True,
-        )  # fmt: skip
+        name = PROGRAM_PREFIX + directory.name
+        options = UpOptions(name=name, settings=self._settings, seed=self._seed, out=directory, kafka=True)
         try:
-            run, _account = await trio.to_thread.run_sync(prepared, options)
+            run, _account = await trio.to_thread.run_sync(prepared, options, self._topology)
         except UNUSABLE_INPUT as error:
             raise NotStarted(str(error)) from error
         try:
@@ -151,9 +149,7 @@ class AsyncCluster:
 
     # --- links ---
 
-    async def cut(
-        self, *places: str, only: Sequence[str] = (), client_id: str = "", recovery: Recovery = "rto"
-    ) -> str:
+    async def cut(self, *places: str, only: Sequence[str] = (), client_id: str = "", recovery: Recovery = "rto") -> str:
         """Cut links; returns the rule's name.
 
         `cut("az-0")`: from all others. `cut("broker-0", "broker-1")`: the link between them. `cut("client-0", "->",
@@ -179,15 +175,11 @@ class AsyncCluster:
         """Lose a share of frames, which come by a retransmission. Returns the rule's name."""
         return await self.link_fault("loss", places, only, client_id, share=share)
 
-    async def bandwidth(
-        self, *places: str, bytes_per_s: float, only: Sequence[str] = (), client_id: str = ""
-    ) -> str:
+    async def bandwidth(self, *places: str, bytes_per_s: float, only: Sequence[str] = (), client_id: str = "") -> str:
         """Limit the bytes per second of a node over these links. Returns the rule's name."""
         return await self.link_fault("bandwidth", places, only, client_id, bytes_per_s=bytes_per_s)
 
-    async def reset(
-        self, *places: str, every_ms: float = 0.0, only: Sequence[str] = (), client_id: str = ""
-    ) -> str:
+    async def reset(self, *places: str, every_ms: float = 0.0, only: Sequence[str] = (), client_id: str = "") -> str:
         """Reset all connections between these places, once; later ones at the age `every_ms`.
 
         Returns the rule's name. `only`: connections of these purposes.
@@ -333,8 +325,3 @@ def _end(held: Held) -> None:
     assert held.process.stdin is not None
     held.process.stdin.close()
     held.process.wait()
-
-
-def _spelt(value: Setting) -> str:
-    """A setting's value as in a .properties file."""
-    return str(value).lower() if isinstance(value, bool) else str(value)

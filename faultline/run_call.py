@@ -6,15 +6,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Literal
 
-from emulator.cli.commands.run_scenario import (
-    NOT_PLAYED,
-    UNUSABLE_INPUT,
-    RunOptions,
-    checked,
-    not_played,
-    play_and_audit,
-)
+from emulator.cli.command_options import RunOptions
+from emulator.cli.commands.run_scenario import NOT_PLAYED, UNUSABLE_INPUT, checked, play_and_audit
 from emulator.cli.commands.run_simulated import judge_into
+from emulator.cli.commands.verdict_text import not_played
 from emulator.judging.judged import play_and_judge
 from emulator.run_layout import VERDICT_FILE
 from emulator.runs.directory import prepare
@@ -25,9 +20,8 @@ from emulator.scenario.player.steps import StepFailed
 from emulator.screen import Screen
 from emulator.worlds.simulated.heap import RunTooLong
 from faultline.errors import Refused
+from faultline.settings_arguments import Setting, options_of
 from faultline.verdict import Verdict
-
-Setting = str | int | float | bool
 
 
 def run(
@@ -45,13 +39,9 @@ def run(
     processes. `directory`: the run's, new or empty.
     """
     place = Path(tempfile.mkdtemp(prefix="faultline-") if directory is None else directory)
-    given = tuple(f"{name}={value}" for name, value in (settings or {}).items())
-    options = RunOptions(
-        scenario=str(scenario), world=world, engine="process", driver="nodes", seed=seed, speed=None,
-        kafka_version=kafka_version, settings=given, out=place, audit=None, json=True,
-    )  # fmt: skip
+    options = RunOptions(world=world, seed=seed, settings=options_of(kafka_version, settings), out=place, json=True)
     try:
-        resolved = checked(options)
+        resolved = checked(str(scenario), options)
         prepare(place)
         if world == "sim":
             judge_into(place, resolved, seed)
@@ -60,7 +50,7 @@ def run(
     except UNUSABLE_INPUT as error:
         raise Refused(f"faultline run: {error}") from error
     except (*NOT_PLAYED, RunTooLong) as error:
-        raise Refused(not_played(options.scenario, error), unknown=True) from error
+        raise Refused(not_played(str(scenario), error), unknown=True) from error
     return Verdict(from_json((place / VERDICT_FILE).read_bytes()), place)
 
 

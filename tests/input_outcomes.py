@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from emulator import toplevel_errors
-from emulator.cli.commands.run_scenario import RunOptions, run_command
+from emulator.cli.command_options import RunOptions
+from emulator.cli.commands.run_scenario import run_command
 from emulator.cli.commands.scenarios import faults_of
 
 ENDINGS: Final = (0, 1, 2, 3)
@@ -31,11 +32,8 @@ def outcome(text: str, directory: Path, seed: int = 1) -> int | str:
             raise NoEnding(f"refused without a place: {fault}")
     if faults:
         return REFUSED
-    options = RunOptions(
-        scenario=str(file), world="sim", engine="process", driver="nodes", seed=seed, speed=None, kafka_version=None,
-        settings=(), out=directory / "run", audit="oracle", json=True,
-    )  # fmt: skip
-    code = exit_code(lambda: run_command(options))
+    options = RunOptions(world="sim", seed=seed, out=directory / "run", audit="oracle", json=True)
+    code = exit_code(lambda: run_command(str(file), options))
     if code not in ENDINGS:
         raise NoEnding(f"ended with {code}")
     return code

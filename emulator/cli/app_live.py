@@ -5,16 +5,14 @@
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Final
 
 from cyclopts import App, Group, Parameter
 
-from emulator.cli.cluster_options import DEFAULTS, ClusterOptions, Json
-from emulator.cli.play_options import OF_KAFKA, Settings
+from emulator.cli.cluster_options import ALL, CLUSTER, ClusterOptions, Json, LinkPart
+from emulator.cli.command_options import UP, UpOptions
+from emulator.cli.play_options import Flag
 from emulator.faults.link_fault_kinds import LINK_FAULTS, Cut, LinkFault
-from emulator.runs.deployment_options import Driver, Engine
 from protocol.link_rules import LinkFaultKind
 
 Words = Annotated[str, Parameter(allow_leading_hyphen=True)]
@@ -34,59 +32,17 @@ def add_to(main: App) -> None:
 
 
 @app.command
-def up(
-    topology: str = "three-az",
-    /,
-    *,
-    engine: Engine = "process",
-    driver: Driver = "nodes",
-    name: str | None = None,
-    settings: Settings = OF_KAFKA,
-    speed: float | None = None,
-    seed: int = 1,
-    out: Path | None = None,
-    wire: bool = False,
-    wait: float = 60.0,
-    kafka: bool = False,
-    http: int | None = None,
-    json: Json = False,
-) -> int:
+def up(topology: str = "three-az", /, *, options: UpOptions = UP) -> int:
     """Start a cluster that runs until `down`.
 
     Parameters
     ----------
     topology
         A topology's name, such as three-az, or a compose file.
-    engine
-        How nodes run: local processes, or containers.
-    driver
-        Component that applies link faults: the nodes, or the kernel's packet filter (cut and heal only, speed 1, as
-        root).
-    name
-        The cluster's name; by default the topology's.
-    speed
-        Factor of the clock; by default the topology's, else 1.
-    seed
-        Seed of all random choices.
-    out
-        The run's directory; by default runs/NAME-TIME.
-    wire
-        Also write an event for every frame.
-    wait
-        Time limit for the cluster to become ready, in seconds.
-    kafka
-        Open a Kafka-protocol listener on each broker; print the bootstrap servers per AZ.
-    http
-        Port of 127.0.0.1 for the control connection and HTTP (docs/http.md); 0 for a free port. Prints the address.
     """
-    from emulator.cli.commands.live_up import UpOptions, up_command
+    from emulator.cli.commands.live_up import up_command
 
-    return up_command(
-        UpOptions(
-            topology, engine, driver, name, settings.kafka_version, settings.overrides, settings.files, speed, seed,
-            out, wire, wait, json, kafka, http,
-        )
-    )  # fmt: skip
+    return up_command(options, topology)
 
 
 @app.command
@@ -106,9 +62,7 @@ def attach(topology: str = "three-az", /, *, project: str | None = None, json: J
 
 
 @app.command
-def down(
-    *, all_: Annotated[bool, Parameter(name="--all", negative=())] = False, options: ClusterOptions = DEFAULTS
-) -> int:
+def down(*, all_: Annotated[Flag, Parameter(name="--all")] = False, options: ClusterOptions = CLUSTER) -> int:
     """Stop a cluster, and clean up after killed ones.
 
     Parameters
@@ -118,11 +72,11 @@ def down(
     """
     from emulator.cli.commands.live_down import down_command
 
-    return down_command(options.cluster, all_, options.json)
+    return down_command(options, all_)
 
 
 @app.command
-def status(*, watch: bool = False, options: ClusterOptions = DEFAULTS) -> int:
+def status(*, watch: bool = False, options: ClusterOptions = CLUSTER) -> int:
     """Show each node's own view: leaders, controllers and log ends; and the faults in force.
 
     Parameters
@@ -132,36 +86,20 @@ def status(*, watch: bool = False, options: ClusterOptions = DEFAULTS) -> int:
     """
     from emulator.cli.commands.live_status import live_status_command
 
-    return live_status_command(options.cluster, watch, options.json)
+    return live_status_command(options, watch)
 
 
 # --- faults on links ------------------------------------------------------------------------------------------------
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class Part:
-    """The connections and frames that a link fault affects; by default all."""
-
-    only: Annotated[
-        list[str] | None,
-        Parameter(
-            negative=(),
-            help="Only frames of these APIs, such as Fetch,Produce, or connections of these purposes, such as fetcher.",
-        ),
-    ] = None
-    client_id: Annotated[str | None, Parameter(help="Only connections of Kafka clients with this client.id.")] = None
-
-
-ALL: Final = Part()
 PLACES: Final = "az-0, leader:TOPIC-N, active-controller, A B, A '->' B (one way), or opened_by A to B."
 
 
 def _link_command(fault: type[LinkFault]) -> Callable[..., int]:
-    def command(*places: Words, part: Part = ALL, options: ClusterOptions = DEFAULTS) -> int:
+    def command(*places: Words, part: LinkPart = ALL, options: ClusterOptions = CLUSTER) -> int:
         from emulator.cli.commands.live_faults import link_fault_command
 
-        return link_fault_command(options.call(fault.VERB), places, part.only or (), part.client_id)
+        return link_fault_command(fault.VERB, options, places, part)
 
     same = f"Same as for cut{f', then {fault.HELP_AMOUNTS}' if fault.HELP_AMOUNTS else ''}."
     command.__doc__ = f"""{fault.HELP}
@@ -179,7 +117,7 @@ for _verb, _fault in LINK_FAULTS.items():
 
 
 @app.command
-def heal(*places: Words, kind: LinkFaultKind | None = None, options: ClusterOptions = DEFAULTS) -> int:
+def heal(*places: Words, kind: LinkFaultKind | None = None, options: ClusterOptions = CLUSTER) -> int:
     """End the link faults that name all of these places; without places, every link fault.
 
     Frames that `hold` has queued go on.
@@ -193,7 +131,7 @@ def heal(*places: Words, kind: LinkFaultKind | None = None, options: ClusterOpti
     """
     from emulator.cli.commands.live_faults import heal_command
 
-    return heal_command(options.call("heal"), places, kind or "")
+    return heal_command(options, places, kind or "")
 
 
 _COMMANDS = ("up", "attach", "down", "status", *LINK_FAULTS, "heal")

@@ -5,18 +5,15 @@
 
 import inspect
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
 from emulator.cli.app_live import LIVE
-from emulator.cli.cluster_options import WAITING, Waiting
-from emulator.cli.play_options import Files, Setting
+from emulator.cli.cluster_options import START, WAIT, StartOptions, WaitOptions
 from emulator.faults.machine_fault_kinds import LIVE_FAULTS, HardwareFault
 
 Dir = Annotated[str | None, Parameter(help="One of the broker's log.dirs; by default the whole disk.")]
-
-Removed = Annotated[list[str] | None, Parameter(negative=())]
 
 HARDWARE = {word: fault for word, fault in LIVE_FAULTS.items() if issubclass(fault, HardwareFault)}
 
@@ -32,79 +29,50 @@ def add_to(main: App) -> None:
 
 Nodes = Annotated[
     str,
-    Parameter(
-        help="Such as broker-0; several, all of an AZ (az-0), 'broker-*', leader:TOPIC-N, or active-controller."
-    ),
+    Parameter(help="Such as broker-0; several, all of an AZ (az-0), 'broker-*', leader:TOPIC-N, or active-controller."),
 ]
 
 
-def _machine(
-    fault: str,
-    nodes: tuple[str, ...],
-    options: Waiting,
-    kept: int | None = None,
-    directory: str | None = None,
-    given: dict[str, float] | None = None,
-) -> int:
+def _machine(fault: str, options: WaitOptions, nodes: tuple[str, ...], **given: Any) -> int:
     from emulator.cli.commands.live_faults import machine_command
 
-    return machine_command(options.call(fault), fault, nodes, kept, directory or "", given or {})
+    return machine_command(fault, options, nodes, **given)
 
 
 @app.command
-def kill(*nodes: Nodes, options: Waiting = WAITING) -> int:
+def kill(*nodes: Nodes, options: WaitOptions = WAIT) -> int:
     """SIGKILL a node; its written data stays."""
-    return _machine("kill", nodes, options)
+    return _machine("kill", options, nodes)
 
 
 @app.command
-def stop(*nodes: Nodes, options: Waiting = WAITING) -> int:
+def stop(*nodes: Nodes, options: WaitOptions = WAIT) -> int:
     """SIGTERM a node: an orderly shutdown that may take its time."""
-    return _machine("stop", nodes, options)
+    return _machine("stop", options, nodes)
 
 
 @app.command
-def pause(*nodes: Nodes, options: Waiting = WAITING) -> int:
+def pause(*nodes: Nodes, options: WaitOptions = WAIT) -> int:
     """SIGSTOP a node: its process is paused, its connections stay open."""
-    return _machine("pause", nodes, options)
+    return _machine("pause", options, nodes)
 
 
 @app.command
-def resume(*nodes: Nodes, options: Waiting = WAITING) -> int:
+def resume(*nodes: Nodes, options: WaitOptions = WAIT) -> int:
     """SIGCONT: a paused node continues, with the faults in force now."""
-    return _machine("resume", nodes, options)
+    return _machine("resume", options, nodes)
 
 
 @app.command
-def start(
-    *nodes: Nodes,
-    kafka_version: str | None = None,
-    set_: Setting = None,
-    remove: Removed = None,
-    settings: Files = None,
-    options: Waiting = WAITING,
-) -> int:
-    """Start a stopped node; frees a full disk.
-
-    Parameters
-    ----------
-    kafka_version
-        Version of the broker's binary from now on, such as 2.8.
-    set_
-        A broker setting from now on, `key=value`; repeatable.
-    remove
-        A broker setting to remove; repeatable.
-    settings
-        A server.properties with settings from now on; repeatable.
-    """
+def start(*nodes: Nodes, start: StartOptions = START, options: WaitOptions = WAIT) -> int:
+    """Start a stopped node; frees a full disk."""
     from emulator.cli.commands.live_faults import start_command
 
-    call = options.call("start")
-    return start_command(call, nodes, kafka_version, tuple(set_ or ()), tuple(remove or ()), tuple(settings or ()))
+    return start_command(options, nodes, start)
 
 
 @app.command
-def power_loss(*nodes: Nodes, batches_kept: int | None = None, options: Waiting = WAITING) -> int:
+def power_loss(*nodes: Nodes, batches_kept: int | None = None, options: WaitOptions = WAIT) -> int:
     """Kill a node and discard its page cache.
 
     Parameters
@@ -112,38 +80,38 @@ def power_loss(*nodes: Nodes, batches_kept: int | None = None, options: Waiting 
     batches_kept
         Number of batches of each log that survive; by default the synced ones.
     """
-    return _machine("power-loss", nodes, options, batches_kept)
+    return _machine("power-loss", options, nodes, batches_kept=batches_kept)
 
 
 @app.command
-def disk_full(*nodes: Nodes, directory: Dir = None, options: Waiting = WAITING) -> int:
+def disk_full(*nodes: Nodes, directory: Dir = None, options: WaitOptions = WAIT) -> int:
     """Fill a node's disk: a broker dies at its next write; the disk has room at its next start.
 
     One of several log directories may be full: since Kafka 1.0 the broker continues with the others.
     """
-    return _machine("disk-full", nodes, options, directory=directory)
+    return _machine("disk-full", options, nodes, directory=directory)
 
 
 @app.command
-def disk_error(*nodes: Nodes, directory: Dir = None, options: Waiting = WAITING) -> int:
+def disk_error(*nodes: Nodes, directory: Dir = None, options: WaitOptions = WAIT) -> int:
     """Fail every disk operation of a broker until `lose-disk` replaces the disk.
 
     One of several log directories may fail: since Kafka 1.0 the broker continues with the others.
     """
-    return _machine("disk-error", nodes, options, directory=directory)
+    return _machine("disk-error", options, nodes, directory=directory)
 
 
 @app.command
-def lose_disk(*nodes: Nodes, directory: Dir = None, options: Waiting = WAITING) -> int:
+def lose_disk(*nodes: Nodes, directory: Dir = None, options: WaitOptions = WAIT) -> int:
     """Replace a stopped broker's disk with an empty one."""
-    return _machine("lose-disk", nodes, options, directory=directory)
+    return _machine("lose-disk", options, nodes, directory=directory)
 
 
 def _hardware_command(fault: type[HardwareFault]) -> Callable[..., int]:
     """A command made from a fault's definition, with an option for each of its fields."""
 
-    def command(*nodes: Nodes, options: Waiting = WAITING, **given: float) -> int:
-        return _machine(fault.VERB, nodes, options, given=given)
+    def command(*nodes: Nodes, options: WaitOptions = WAIT, **given: float) -> int:
+        return _machine(fault.VERB, options, nodes, given=given)
 
     field_options = [
         inspect.Parameter(

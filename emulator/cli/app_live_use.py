@@ -6,15 +6,26 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from emulator.cli.app_live import LIVE
-from emulator.cli.cluster_options import DEFAULTS, WAITING, ClusterOptions, Waiting
-from emulator.cli.play_options import Files, Setting
+from emulator.cli.cluster_options import (
+    CLUSTER,
+    CONSUME,
+    PRODUCE,
+    TOPIC,
+    WAIT,
+    WORKLOAD,
+    ClusterOptions,
+    ConsumeOptions,
+    ProduceOptions,
+    TopicOptions,
+    WaitOptions,
+    WorkloadOptions,
+)
+from emulator.cli.play_options import Flag, Listed, Setting
 
 app = App(name="use")
 topic_app = App(name="topic", help="Topics of a running cluster.", group=LIVE)
 broker_app = App(name="broker", help="Brokers of a running cluster.", group=LIVE)
 workload_app = App(name="workload", help="Producers and consumers that run in the background.", group=LIVE)
-
-Listed = Annotated[list[str] | None, Parameter(negative=())]
 
 
 def _no_option(_: object, values: Sequence[str]) -> None:
@@ -41,42 +52,21 @@ def add_to(main: App) -> None:
 
 
 @topic_app.command(name="create")
-def topic_create(
-    name: str,
-    /,
-    *,
-    assignment: Listed = None,
-    partitions: int = 0,
-    replicas: int = 0,
-    set_: Setting = None,
-    settings: Files = None,
-    options: Waiting = WAITING,
-) -> int:
+def topic_create(name: str, /, *, new: TopicOptions = TOPIC, options: WaitOptions = WAIT) -> int:
     """Create a topic; returns when every partition has a leader.
 
     Parameters
     ----------
     name
         The topic's name.
-    assignment
-        Brokers of one partition, the preferred leader first: 0,1,2; repeat it for each partition.
-    partitions
-        Number of partitions, placed as Kafka's admin tool places them (instead of --assignment).
-    replicas
-        With --partitions: number of replicas of each partition.
-    set_
-        A topic-level setting, `key=value`; repeatable.
-    settings
-        A .properties file with topic-level settings; repeatable.
     """
     from emulator.cli.commands.live_clients import create_topic_command
 
-    call = options.call("topic create")
-    return create_topic_command(call, name, assignment or (), partitions, replicas, set_ or (), settings or ())
+    return create_topic_command(options, name, new)
 
 
 @topic_app.command(name="describe")
-def topic_describe(name: str = "", /, *, options: ClusterOptions = DEFAULTS) -> int:
+def topic_describe(name: str = "", /, *, options: ClusterOptions = CLUSTER) -> int:
     """Show leader, epoch, replicas and in-sync replicas, and brokers with another view.
 
     Parameters
@@ -86,19 +76,19 @@ def topic_describe(name: str = "", /, *, options: ClusterOptions = DEFAULTS) -> 
     """
     from emulator.cli.commands.live_clients import describe_topic_command
 
-    return describe_topic_command(options.call("topic describe"), name)
+    return describe_topic_command(options, name)
 
 
 @topic_app.command(name="list")
-def topic_list(*, options: ClusterOptions = DEFAULTS) -> int:
+def topic_list(*, options: ClusterOptions = CLUSTER) -> int:
     """List every topic with its numbers of partitions, replicas and partitions with a leader."""
     from emulator.cli.commands.live_topics import list_topics_command
 
-    return list_topics_command(options.call("topic list"))
+    return list_topics_command(options)
 
 
 @topic_app.command(name="offsets")
-def topic_offsets(name: str, /, *, options: Waiting = WAITING) -> int:
+def topic_offsets(name: str, /, *, options: WaitOptions = WAIT) -> int:
     """Show the offset range of a topic's partitions: for consumers, and of each replica.
 
     Parameters
@@ -108,11 +98,11 @@ def topic_offsets(name: str, /, *, options: Waiting = WAITING) -> int:
     """
     from emulator.cli.commands.live_topics import topic_offsets_command
 
-    return topic_offsets_command(options.call("topic offsets"), name)
+    return topic_offsets_command(options, name)
 
 
 @topic_app.command(name="delete")
-def topic_delete(name: str, /, *, options: Waiting = WAITING) -> int:
+def topic_delete(name: str, /, *, options: WaitOptions = WAIT) -> int:
     """Delete a topic and its records; returns when every replica is deleted.
 
     A replica on a stopped broker delays the deletion until the broker returns.
@@ -124,18 +114,11 @@ def topic_delete(name: str, /, *, options: Waiting = WAITING) -> int:
     """
     from emulator.cli.commands.live_topics import delete_topic_command
 
-    return delete_topic_command(options.call("topic delete"), name)
+    return delete_topic_command(options, name)
 
 
 @topic_app.command(name="alter")
-def topic_alter(
-    name: str,
-    /,
-    *,
-    set_: Setting = None,
-    remove: Listed = None,
-    options: Waiting = WAITING,
-) -> int:
+def topic_alter(name: str, /, *, set_: Setting = (), remove: Listed = (), options: WaitOptions = WAIT) -> int:
     """Alter a topic's settings; returns when the brokers are notified.
 
     Parameters
@@ -149,18 +132,11 @@ def topic_alter(
     """
     from emulator.cli.commands.live_topics import alter_topic_command
 
-    return alter_topic_command(options.call("topic alter"), name, set_ or (), remove or ())
+    return alter_topic_command(options, name, set_, remove)
 
 
 @broker_app.command(name="alter")
-def broker_alter(
-    broker: str,
-    /,
-    *,
-    set_: Setting = None,
-    remove: Listed = None,
-    options: Waiting = WAITING,
-) -> int:
+def broker_alter(broker: str, /, *, set_: Setting = (), remove: Listed = (), options: WaitOptions = WAIT) -> int:
     """Alter a running broker's settings (Kafka 1.1 or later); returns when brokers are notified.
 
     Parameters
@@ -174,7 +150,7 @@ def broker_alter(
     """
     from emulator.cli.commands.live_topics import alter_broker_command
 
-    return alter_broker_command(options.call("broker alter"), broker, set_ or (), remove or ())
+    return alter_broker_command(options, broker, set_, remove)
 
 
 @topic_app.command(name="add-partitions")
@@ -183,8 +159,8 @@ def topic_add_partitions(
     partitions: int,
     /,
     *,
-    assignment: Listed = None,
-    options: Waiting = WAITING,
+    assignment: Listed = (),
+    options: WaitOptions = WAIT,
 ) -> int:
     """Add partitions to a topic; returns when each new one has a leader.
 
@@ -199,12 +175,11 @@ def topic_add_partitions(
     """
     from emulator.cli.commands.live_topics import add_partitions_command
 
-    call = options.call("topic add-partitions")
-    return add_partitions_command(call, name, partitions, assignment or ())
+    return add_partitions_command(options, name, partitions, assignment)
 
 
 @app.command
-def reassign(*moves: str, options: Waiting = WAITING) -> int:
+def reassign(*moves: str, options: WaitOptions = WAIT) -> int:
     """Move partitions to other brokers; returns when the controller has moved all.
 
     Parameters
@@ -214,26 +189,11 @@ def reassign(*moves: str, options: Waiting = WAITING) -> int:
     """
     from emulator.cli.commands.live_topics import reassign_command
 
-    return reassign_command(options.call("reassign"), moves)
+    return reassign_command(options, moves)
 
 
 @app.command
-def produce(
-    topic: str,
-    values: Values,
-    /,
-    *,
-    partition: int = 0,
-    acks: str = "1",
-    broker: int | None = None,
-    retries: int = 0,
-    timeout_ms: int = 1000,
-    idempotent: bool = False,
-    client_version: str = "",
-    az: str = "",
-    key_separator: str | None = None,
-    options: Waiting = WAITING,
-) -> int:
+def produce(topic: str, values: Values, /, *, producer: ProduceOptions = PRODUCE, options: WaitOptions = WAIT) -> int:
     """Write values and show every attempt. Exit code 1 when a value was not acknowledged.
 
     Parameters
@@ -242,84 +202,28 @@ def produce(
         The topic's name.
     values
         Values, one record each, in order; - for the lines of standard input.
-    partition
-        Number of the topic's partition.
-    acks
-        Acknowledgements that the leader waits for: 0, 1 or all.
-    broker
-        Send to this broker, even if it is not the leader.
-    retries
-        Number of retries of each value.
-    timeout_ms
-        Time limit of a request at the broker, in milliseconds.
-    idempotent
-        Use an idempotent producer, which looks up the leader.
-    client_version
-        Use a producer of this version of Kafka's Java client, e.g. 2.8 or 3.9. It is idempotent by default since 3.0,
-        where acks and retries allow it.
-    az
-        Use the client in this AZ, which learns the leader from that AZ's broker; by default a client outside every AZ.
-    key_separator
-        Separator of key and value in each of the values; the producer's partitioner then chooses by the key.
     """
     from emulator.cli.commands.live_clients import produce_command
 
-    return produce_command(
-        options.call("produce"),
-        acks,
-        topic=topic,
-        values=values,
-        partition=partition,
-        broker=broker,
-        retries=retries,
-        timeout_ms=timeout_ms,
-        idempotent=idempotent,
-        client_version=client_version,
-        az=az,
-        key_separator=key_separator,
-    )
+    return produce_command(options, topic, values, producer)
 
 
 @app.command
-def consume(
-    topic: str,
-    /,
-    *,
-    partition: int = 0,
-    offset: int = 0,
-    records_max: int = 100,
-    broker: int | None = None,
-    az: str = "",
-    options: Waiting = WAITING,
-) -> int:
+def consume(topic: str, /, *, records: ConsumeOptions = CONSUME, options: WaitOptions = WAIT) -> int:
     """Read records up to the high watermark. Exit code 1 when the broker returns an error.
 
     Parameters
     ----------
     topic
         The topic's name.
-    partition
-        Number of the topic's partition.
-    offset
-        First offset to read.
-    records_max
-        Maximum number of records.
-    broker
-        Fetch from this broker, even if it is not the leader.
-    az
-        Use the client in this AZ, which learns the leader from that AZ's broker; by default a client outside every AZ.
     """
     from emulator.cli.commands.live_clients import consume_command
-    from emulator.cluster.control_requests import Consume
-    from protocol.ids import BrokerId, Offset
 
-    target = None if broker is None else BrokerId(broker)
-    ask = Consume(topic, partition, Offset(offset), records_max, target, az)
-    return consume_command(options.call("consume"), ask)
+    return consume_command(options, topic, records)
 
 
 @app.command
-def elect_preferred(*partitions: str, options: Waiting = WAITING) -> int:
+def elect_preferred(*partitions: str, options: WaitOptions = WAIT) -> int:
     """Elect the preferred leaders of partitions.
 
     Parameters
@@ -329,77 +233,21 @@ def elect_preferred(*partitions: str, options: Waiting = WAITING) -> int:
     """
     from emulator.cli.commands.live_clients import elect_preferred_command
 
-    return elect_preferred_command(options.call("elect-preferred"), partitions)
+    return elect_preferred_command(options, partitions)
 
 
 @workload_app.command(name="start")
-def workload_start(
-    topic: str,
-    /,
-    *,
-    name: str = "load",
-    rate: float = 10.0,
-    acks: str | None = None,
-    retries: int | None = None,
-    idempotent: bool | None = None,
-    client_version: str = "",
-    value_bytes: int = 0,
-    keys: int = 0,
-    set_: Setting = None,
-    settings: Files = None,
-    consumers: bool = True,
-    az: Listed = None,
-    options: ClusterOptions = DEFAULTS,
-) -> int:
+def workload_start(topic: str, /, *, workload: WorkloadOptions = WORKLOAD, options: ClusterOptions = CLUSTER) -> int:
     """Start producers and consumers in each AZ, until `workload stop`; records every operation.
 
     Parameters
     ----------
     topic
         The topic's name.
-    name
-        The workload's name.
-    rate
-        Records per second in each AZ.
-    acks
-        Acknowledgements: 0, 1 or all; by default the cluster's producer setting, else the client version's default.
-    retries
-        Number of retries; by default the cluster's producer setting, else the client version's default.
-    idempotent
-        Whether producers are idempotent; by default as in the client's version, where acks and retries allow it.
-    client_version
-        Version of Kafka's Java client, e.g. 2.8 or 3.9; by default the newest: idempotent, acks all.
-    value_bytes
-        Minimum size of each value, in bytes.
-    keys
-        Number of distinct keys, by which the partitioner chooses; 0: no keys, the partitions take turns.
-    set_
-        A producer setting, `key=value`; repeatable.
-    settings
-        A .properties file with producer settings; repeatable.
-    consumers
-        Also start consumers, which read every record.
-    az
-        Only in this AZ; repeatable.
     """
     from emulator.cli.commands.live_clients import start_workload_command
 
-    return start_workload_command(
-        options.call("workload start"),
-        acks,
-        set_ or (),
-        settings or (),
-        name=name,
-        topic=topic,
-        rate_per_s=rate,
-        retries=retries,
-        idempotent=idempotent,
-        client_version=client_version,
-        value_bytes=value_bytes,
-        keys=keys,
-        consumers=consumers,
-        azs=list(az or ()),
-    )
+    return start_workload_command(options, topic, workload)
 
 
 @workload_app.command(name="stop")
@@ -407,8 +255,8 @@ def workload_stop(
     name: str = "",
     /,
     *,
-    at_once: Annotated[bool, Parameter(negative=())] = False,
-    options: Waiting = WAITING,
+    at_once: Flag = False,
+    options: WaitOptions = WAIT,
 ) -> int:
     """Stop workloads; returns when every operation in flight has ended.
 
@@ -421,12 +269,12 @@ def workload_stop(
     """
     from emulator.cli.commands.live_clients import stop_workload_command
 
-    return stop_workload_command(options.call("workload stop"), name, at_once)
+    return stop_workload_command(options, name, at_once)
 
 
 @workload_app.command(name="status")
-def workload_status(*, options: ClusterOptions = DEFAULTS) -> int:
+def workload_status(*, options: ClusterOptions = CLUSTER) -> int:
     """Show counts of sent, acknowledged, refused, unknown and read records, by client."""
     from emulator.cli.commands.live_clients import workload_status_command
 
-    return workload_status_command(options.call("workload status"))
+    return workload_status_command(options)

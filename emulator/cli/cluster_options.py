@@ -1,14 +1,20 @@
-"""Options common to all commands on a running cluster."""
+"""Options of the commands on a running cluster: common ones, and groups of one command."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 from cyclopts import Parameter
 
-if TYPE_CHECKING:
-    from emulator.cli.commands.control_calls import ControlCall
+from emulator.cli.play_options import Files, Listed, Setting, options
 
 Cluster = Annotated[str | None, Parameter(name="--cluster", help="A cluster's name, or its run's directory.")]
+Az = Annotated[
+    str,
+    Parameter(
+        help="Use the client in this AZ, which learns the leader from that AZ's broker; by default a client outside "
+        "every AZ."
+    ),
+]
 Json = Annotated[bool, Parameter(name="--json", negative=(), help="Print the result as JSON.")]
 
 
@@ -20,27 +26,150 @@ class ClusterOptions:
     cluster: Cluster = None
     json: Json = False
 
-    def call(self, command: str) -> "ControlCall":
-        """The options as `emulator.cli.commands` takes them."""
-        return _call(command, self, None)
+    @property
+    def wait_s(self) -> float | None:
+        """Time limit; None: one that ends within 2 s."""
+        return None
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class Waiting(ClusterOptions):
+class WaitOptions(ClusterOptions):
     """Options of a command that waits for an outcome."""
 
     wait: Annotated[float | None, Parameter(name="--wait", help="Time limit in seconds; by default about 1.5.")] = None
 
-    def call(self, command: str) -> "ControlCall":
-        return _call(command, self, self.wait)
+    @property
+    def wait_s(self) -> float | None:
+        return self.wait
 
 
-DEFAULTS: Final = ClusterOptions()
-WAITING: Final = Waiting()
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class LinkPart:
+    """The connections and frames that a link fault affects; by default all."""
+
+    only: Annotated[
+        tuple[str, ...],
+        Parameter(
+            negative=(),
+            show_default=False,
+            help="Only frames of these APIs, such as Fetch,Produce, or connections of these purposes, such as fetcher.",
+        ),
+    ] = ()
+    client_id: Annotated[str | None, Parameter(help="Only connections of Kafka clients with this client.id.")] = None
 
 
-def _call(command: str, options: ClusterOptions, wait_s: float | None) -> "ControlCall":
-    from emulator.cli.commands.control_calls import ControlCall  # what a command does is imported when it is called
+@options
+class TopicOptions:
+    """A new topic's partitions and settings."""
 
-    return ControlCall(command, options.cluster, wait_s, options.json)
+    assignment: Listed = ()
+    """Brokers of one partition, the preferred leader first: 0,1,2; repeat it for each partition."""
+    partitions: int = 0
+    """Number of partitions, placed as Kafka's admin tool places them (instead of --assignment)."""
+    replicas: int = 0
+    """With --partitions: number of replicas of each partition."""
+    overrides: Setting = ()
+    """A topic-level setting, `key=value`; repeatable."""
+    files: Files = ()
+    """A .properties file with topic-level settings; repeatable."""
+
+
+@options
+class StartOptions:
+    """Binary and settings of a stopped node from its next start on."""
+
+    kafka_version: str | None = None
+    """Version of the broker's binary from now on, such as 2.8."""
+    overrides: Setting = ()
+    """A broker setting from now on, `key=value`; repeatable."""
+    remove: Listed = ()
+    """A broker setting to remove; repeatable."""
+    files: Files = ()
+    """A server.properties with settings from now on; repeatable."""
+
+
+@options
+class ProduceOptions:
+    """A producer and its records. Fields as those of `control_requests.Produce`."""
+
+    partition: int = 0
+    """Number of the topic's partition."""
+    acks: str = "1"
+    """Acknowledgements that the leader waits for: 0, 1 or all."""
+    broker: int | None = None
+    """Send to this broker, even if it is not the leader."""
+    retries: int = 0
+    """Number of retries of each value."""
+    timeout_ms: int = 1000
+    """Time limit of a request at the broker, in milliseconds."""
+    idempotent: bool = False
+    """Use an idempotent producer, which looks up the leader."""
+    client_version: str = ""
+    """Use a producer of this version of Kafka's Java client, e.g. 2.8 or 3.9. It is idempotent
+    by default since 3.0, where acks and retries allow it."""
+    az: Az = ""
+    key_separator: str | None = None
+    """Separator of key and value in each of the values; the producer's partitioner then chooses
+    by the key."""
+
+
+@options
+class ConsumeOptions:
+    """The records to read. Fields as those of `control_requests.Consume`."""
+
+    partition: int = 0
+    """Number of the topic's partition."""
+    offset: int = 0
+    """First offset to read."""
+    records_max: int = 100
+    """Maximum number of records."""
+    broker: int | None = None
+    """Fetch from this broker, even if it is not the leader."""
+    az: Az = ""
+
+
+@options
+class WorkloadOptions:
+    """Producers and consumers. Fields as those of `control_requests.StartWorkload`."""
+
+    name: str = "load"
+    """The workload's name."""
+    rate_per_s: Annotated[float, Parameter(name="--rate")] = 10.0
+    """Records per second in each AZ."""
+    acks: str | None = None
+    """Acknowledgements: 0, 1 or all; by default the cluster's producer setting, else the client
+    version's default."""
+    retries: int | None = None
+    """Number of retries; by default the cluster's producer setting, else the client version's
+    default."""
+    idempotent: bool | None = None
+    """Whether producers are idempotent; by default as in the client's version, where acks and
+    retries allow it."""
+    client_version: str = ""
+    """Version of Kafka's Java client, e.g. 2.8 or 3.9; by default the newest: idempotent, acks
+    all."""
+    value_bytes: int = 0
+    """Minimum size of each value, in bytes."""
+    keys: int = 0
+    """Number of distinct keys, by which the partitioner chooses; 0: no keys, the partitions take
+    turns."""
+    overrides: Setting = ()
+    """A producer setting, `key=value`; repeatable."""
+    files: Files = ()
+    """A .properties file with producer settings; repeatable."""
+    consumers: bool = True
+    """Also start consumers, which read every record."""
+    azs: Annotated[Listed, Parameter(name="--az")] = ()
+    """Only in this AZ; repeatable."""
+
+
+CLUSTER: Final = ClusterOptions()
+WAIT: Final = WaitOptions()
+ALL: Final = LinkPart()
+TOPIC: Final = TopicOptions()
+START: Final = StartOptions()
+PRODUCE: Final = ProduceOptions()
+CONSUME: Final = ConsumeOptions()
+WORKLOAD: Final = WorkloadOptions()

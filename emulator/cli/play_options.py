@@ -1,23 +1,39 @@
 """Options common to commands that play scenarios, and to commands that take settings.
 
-A field of a group needs the validator of plain values itself: the application's default does not reach it.
+A group of options is a class with the decorator `options`; a command takes it as one parameter. The text below a field
+is the help of its option.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Annotated, TypeVar, dataclass_transform
 
 from cyclopts import Parameter
 
 from emulator.cli.plain_values import require_plain
 
-KafkaVersion = Annotated[
-    str | None, Parameter(help="The brokers' version, such as 2.6 or 0.10.2.", validator=require_plain)
-]
-Setting = Annotated[list[str] | None, Parameter(name="--set", negative=())]
-AnySetting = Annotated[Setting, Parameter(help="Any Kafka setting, `key=value`; repeatable.", validator=require_plain)]
-Files = Annotated[list[str] | None, Parameter(name="--settings", negative=())]
-Parameters = Annotated[list[str] | None, Parameter(name="--param", negative=())]
+T = TypeVar("T")
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+def options(cls: type[T]) -> type[T]:
+    """Make the class a frozen dataclass, each of whose fields is an option. The parser does not
+    apply the application's validator to fields of a group; so each field gets it."""
+    cls.__annotations__ = {
+        name: Annotated[hint, Parameter(validator=require_plain)] for name, hint in cls.__annotations__.items()
+    }
+    return Parameter(name="*")(dataclass(frozen=True, kw_only=True)(cls))
+
+
+_REPEATED = Parameter(negative=(), show_default=False)
+Listed = Annotated[tuple[str, ...], _REPEATED]
+Setting = Annotated[Listed, Parameter(name="--set")]
+Files = Annotated[Listed, Parameter(name="--settings")]
+Parameters = Annotated[Listed, Parameter(name="--param")]
+KafkaVersion = Annotated[str | None, Parameter(help="The brokers' version, such as 2.6 or 0.10.2.")]
+AnySetting = Annotated[Setting, Parameter(help="Any Kafka setting, `key=value`; repeatable.")]
 Verbose = Annotated[bool, Parameter(name=["--verbose", "-v"], negative=())]
+Flag = Annotated[bool, Parameter(negative=())]
+Lasting = Annotated[str | None, Parameter(name="--for")]
 Master = Annotated[
     str | None,
     Parameter(
@@ -28,51 +44,23 @@ Master = Annotated[
 AuditMaster = Annotated[
     str, Parameter(name="--master", help="URL of a Spark master, such as local[*] or spark://host:7077.")
 ]
-FileOfAll = Annotated[
-    Files,
-    Parameter(
-        help="A .properties file: server.properties, producer:my.properties, broker-0:server-0.properties; repeatable.",
-        validator=require_plain,
-    ),
-]
-Replacement = Annotated[
-    Parameters,
-    Parameter(
-        help="Replacement of a value in the scenario's file, such as sleep#2=30 or cut.at_s=12; repeatable.",
-        validator=require_plain,
-    ),
-]
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@options
 class Settings:
     """The brokers' version, and settings of brokers and clients."""
 
     kafka_version: KafkaVersion = None
-    set_: AnySetting = None
-    settings: FileOfAll = None
-
-    @property
-    def overrides(self) -> tuple[str, ...]:
-        return tuple(self.set_ or ())
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        return tuple(self.settings or ())
+    overrides: AnySetting = ()
+    files: Files = ()
+    """A .properties file: server.properties, producer:my.properties,
+    broker-0:server-0.properties; repeatable."""
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
+@options
 class ScenarioSettings(Settings):
     """Settings, and replacements of values in the scenario's file."""
 
-    param: Replacement = None
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        return tuple(self.param or ())
-
-
-OF_KAFKA: Final = Settings()
-OF_SCENARIO: Final = ScenarioSettings()
+    parameters: Parameters = ()
+    """Replacement of a value in the scenario's file, such as sleep#2=30 or cut.at_s=12;
+    repeatable."""

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 import trio
 
-from emulator.cli.commands.live_up import UpOptions, prepared
+from emulator.cli.command_options import UpOptions
+from emulator.cli.commands.live_up import prepared
 from emulator.cluster.ending import end
 from emulator.cluster.launch import launch
 from protocol.conversations import AcceptsMessages
@@ -49,7 +50,7 @@ def test_no_machine_minds_what_a_peer_with_the_token_says(seed: int) -> None:
 def test_a_real_cluster_stands_and_others_notice_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     run = tmp_path / "attacked"
-    prepared(UpOptions(topology="three-az", name="attacked", speed=1.0, out=run))
+    prepared(UpOptions(name="attacked", speed=1.0, out=run))
     found = launch(run)
     try:
         came = trio.run(over_sockets, found, 2_000, 300, 1)

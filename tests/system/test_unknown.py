@@ -18,6 +18,7 @@ import psutil
 import pytest
 import trio
 
+from emulator.cli.command_options import RunOptions
 from emulator.cli.commands.run_simulated import run_simulated
 from emulator.faults.enforcement import LinkState
 from emulator.runs.directory import prepare, write_observations, write_scenario
@@ -33,6 +34,7 @@ from tests.system.runs import audited, has_event, process_of, short, wait_until
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+SIMULATED = RunOptions(world="sim")
 CUT_OF_NOTHING = ("cut: {link: [client-0, client-1]}", "sleep: 2", "heal", "sleep: 1")
 CUT_AND_HEAL = ("cut: {link: [0, 1]}", "sleep: 3", "heal", "sleep: 8")
 PAUSE = ("sleep: 5",)
@@ -190,7 +192,7 @@ def test_run_ends_with_3_when_its_cut_met_no_traffic(tmp_path: Path) -> None:
 def simulated(directory: Path, *steps: str) -> tuple[int, list[str]]:
     """(exit code, reasons) of the oracle's verdict."""
     run = directory / "run"
-    code = run_simulated(resolve(find_scenario(str(short(directory, *steps)))), 1, run)
+    code = run_simulated(resolve(find_scenario(str(short(directory, *steps)))), run, SIMULATED)
     reasons: list[str] = msgspec.json.decode((run / "verdict.json").read_bytes())["unknown_because"]
     return code, reasons
 
@@ -235,7 +237,7 @@ def test_a_step_that_cannot_be_done_is_named_with_its_line(tmp_path: Path, capsy
     script = short(tmp_path, "repeat: {times: 2, steps: [{record: [controller, partition-state]}]}", "start: 1")
     line = script.read_text().splitlines().index("  - start: 1") + 1
     last = len(script.read_text().splitlines())
-    assert run_simulated(resolve(find_scenario(str(script))), 1, tmp_path / "run", given=str(script)) == 3
+    assert run_simulated(resolve(find_scenario(str(script))), tmp_path / "run", SIMULATED, str(script)) == 3
     assert line < last and f"{script}:{last}: faultline run: " in capsys.readouterr().err
 
 

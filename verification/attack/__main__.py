@@ -21,7 +21,8 @@ import psutil
 import trio
 
 from benchmarks.figure_records import Figure, show, write
-from emulator.cli.commands.live_up import UpOptions, prepared
+from emulator.cli.command_options import UpOptions
+from emulator.cli.commands.live_up import prepared
 from emulator.cluster import control_requests as r
 from emulator.cluster.cluster_registry import Found
 from emulator.cluster.control_client import ask
@@ -168,7 +169,7 @@ def main(arguments: list[str]) -> int:
     sockets = min(options.over_sockets, options.messages)
     with tempfile.TemporaryDirectory(prefix="faultline-") as directory:
         run = Path(directory) / "attacked"
-        prepared(UpOptions(topology="three-az", name="attacked", speed=1.0, out=run))
+        prepared(UpOptions(name="attacked", speed=1.0, out=run))
         found = launch(run)
         try:
             came = trio.run(over_sockets, found, sockets, options.silent, options.seed)

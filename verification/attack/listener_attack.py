@@ -24,7 +24,9 @@ import psutil
 import trio
 
 from benchmarks.figure_records import Figure, show, write
-from emulator.cli.commands.live_up import UpOptions, prepared
+from emulator.cli.command_options import UpOptions
+from emulator.cli.commands.live_up import prepared
+from emulator.cli.play_options import Settings
 from emulator.cluster import control_requests as r
 from emulator.cluster.cluster_registry import Found
 from emulator.cluster.control_client import ask
@@ -158,7 +160,8 @@ def missed_heartbeats(events: Path) -> dict[str, int]:
 
 def attacked(count: int, seed: int, run: Path) -> dict[str, Any]:
     """A cluster as `faultline up --kafka` starts it, and its end."""
-    prepared(UpOptions(name="attacked-door", speed=1.0, kafka_version=OVER_SOCKETS, kafka=True, out=run))
+    version = Settings(kafka_version=OVER_SOCKETS)
+    prepared(UpOptions(name="attacked-door", speed=1.0, settings=version, kafka=True, out=run))
     found = launch(run)
     try:
         came = trio.run(over_sockets, found, count, seed)

@@ -11,7 +11,8 @@ from typing import Any
 
 import msgspec
 
-from emulator.cli.commands.live_up import UpOptions, prepared
+from emulator.cli.command_options import UpOptions
+from emulator.cli.commands.live_up import prepared
 from emulator.cluster import control_requests as r
 from emulator.cluster.cluster_registry import Found
 from emulator.cluster.control_client import ask
@@ -75,10 +76,8 @@ class Played(msgspec.Struct):
 def play(options: SoakOptions, run: Path, tell: Tell) -> Played:
     """Play; no process is left afterwards. Raises NotDone, NotUp, and exceptions of `prepared`."""
     directory, _ = prepared(
-        UpOptions(
-            topology=options.topology, engine=options.engine, driver=options.driver, name=run.name, speed=options.speed,
-            out=run,
-        )
+        UpOptions(engine=options.engine, driver=options.driver, name=run.name, speed=options.speed, out=run),
+        options.topology,
     )
     tell("starting the cluster")
     found = launch(directory)

@@ -12,8 +12,9 @@ from time import monotonic
 
 import msgspec
 
+from emulator.cli.command_options import AdviseOptions
 from emulator.cli.commands.advice_report import as_json, print_advice
-from emulator.cli.commands.advise_running import SettingsUnavailable, running_cluster
+from emulator.cli.commands.advise_running import RunningCluster, SettingsUnavailable, running_cluster
 from emulator.cli.commands.command_errors import reports_errors
 from emulator.cli.commands.lasting_options import seconds_of
 from emulator.cli.commands.place_arguments import check_places
@@ -38,35 +39,8 @@ FOLDER = "runs/advice"
 AZS = 3
 
 
-class AdviseOptions(msgspec.Struct, frozen=True):
-    """Options of `faultline advise`.
-
-    `out`: directory for scenarios that break a promise; `html`: file for a page. `runs`, `lasting`: bounds of pairs, by
-    count or by time. `topology`: as `up` takes it. `fault`: the only fault to play. `cluster`: the words after
-    `--cluster`; empty: the only running cluster; None: the option is absent. `topic`: a topic of that cluster.
-    """
-
-    files: tuple[str, ...] = ()
-    kafka_version: str | None = None
-    sets: tuple[str, ...] = ()
-    seeds: str | None = None
-    pairs: bool = False
-    runs: int | None = None
-    lasting: str | None = None
-    topology: str | None = None
-    brokers: int | None = None
-    azs: int | None = None
-    fault: str | None = None
-    out: Path | None = None
-    html: Path | None = None
-    json: bool = False
-    master: str | None = None
-    cluster: tuple[str, ...] | None = None
-    topic: str | None = None
-
-
 @reports_errors("advise", *UNUSABLE_CAMPAIGN, NoClusterFile, NoCluster, unknown=(SettingsUnavailable, NotOnSpark))
-def advise_command(options: AdviseOptions) -> int:
+def advise_command(files: tuple[str, ...], options: AdviseOptions) -> int:
     """Write verdict, table and reasons to stdout; errors and progress to stderr."""
     began_s = monotonic()
     limit_s = _check_extent(options)
@@ -75,10 +49,11 @@ def advise_command(options: AdviseOptions) -> int:
     check_places({"--html": options.html}, folder)
     require_spark(options.master)
     if options.cluster is not None:
-        options, cluster = _of_running(options, options.cluster)
+        running = _running(files, options, options.cluster)
+        files, cluster = running.files, running.cluster
     else:
         cluster = _cluster(options)
-    requested = Choice(options.kafka_version or cluster.version, options.sets, options.files)
+    requested = Choice(options.kafka_version or cluster.version, options.overrides, files)
     base = _only(options.fault, base_of(requested, options.kafka_version, cluster))
     choice = msgspec.structs.replace(requested, kafka_version=base.version)
     campaign = options_of(choice, base, seeds)
@@ -123,8 +98,8 @@ def _cluster(options: AdviseOptions) -> Cluster:
     return of_counts(options.brokers if options.brokers is not None else azs, azs)
 
 
-def _of_running(options: AdviseOptions, words: tuple[str, ...]) -> tuple[AdviseOptions, Cluster]:
-    """Options and cluster of a running cluster; files among `words` become settings files.
+def _running(files: tuple[str, ...], options: AdviseOptions, words: tuple[str, ...]) -> RunningCluster:
+    """A running cluster; files among `words` become settings files.
 
     Raises NoCluster, SettingsUnavailable, UnusableSpace, UnusableFile.
     """
@@ -137,8 +112,7 @@ def _of_running(options: AdviseOptions, words: tuple[str, ...]) -> tuple[AdviseO
     for option, given in contradicting.items():
         if given is not None:
             raise UnusableSpace(f"{option} {given}: contradicts --cluster, which reads it from the cluster; give one")
-    running = running_cluster(words, options.files, options.sets, options.topic)
-    return msgspec.structs.replace(options, files=running.files), running.cluster
+    return running_cluster(words, files, options.overrides, options.topic)
 
 
 def _only(name: str | None, base: Base) -> Base:

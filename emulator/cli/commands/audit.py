@@ -8,41 +8,28 @@ from pathlib import Path
 from audit.commands import audit_command
 from audit.input import AuditInputError, UnusableRun, look_for_runs
 from audit.java import NoJavaError, require_java
+from emulator.cli.command_options import AuditOptions
+from emulator.cli.commands.command_errors import reports_errors
 from emulator.cli.commands.place_arguments import UnusablePlace, check_places
 from emulator.cluster.cluster_registry import registered
 from emulator.cluster.control_requests import Refused
 from emulator.cluster.event_snapshot import copy_moment
-from emulator.exit_codes import UNKNOWN, UNUSABLE
-from emulator.judging.ci_reports import NO_REPORTS, CiReports
+from emulator.exit_codes import UNKNOWN
 from emulator.regular_files import reason
 from emulator.runs.scratch import scratch
 
 
-def audit_runs_command(
-    runs: Sequence[str],
-    master: str,
-    out: Path | None,
-    json: bool,
-    ci_reports: CiReports = NO_REPORTS,
-    own: Sequence[Path] = (),
-    reports: bool | None = None,
-    verbose: bool = False,
-) -> int:
-    """Run the audit; returns its exit code, or 3 when a running cluster does not respond.
-
-    `own`: files of custom checks. `reports`, `verbose`: as `audit_command` has them.
-    """
+@reports_errors("audit", AuditInputError, NoJavaError, UnusablePlace)
+def audit_runs_command(runs: Sequence[str], options: AuditOptions) -> int:
+    """Run the audit; returns its exit code, or 3 when a running cluster does not respond."""
+    ci_reports = options.ci_reports
+    check_places(ci_reports.places, options.out)
+    found, unusable = look_for_runs(runs)
+    if found:
+        require_java(options.master)
     homes: dict[Path, Path] = {}
+    given: list[str] = []
     with ExitStack() as stack:
-        given: list[str] = []
-        try:
-            check_places(ci_reports.places, out)
-            found, unusable = look_for_runs(runs)
-            if found:
-                require_java(master)
-        except (AuditInputError, NoJavaError, UnusablePlace) as error:
-            print(f"faultline audit: {error}", file=sys.stderr)
-            return UNUSABLE
         for run in found:
             cluster = registered(run.path)
             if cluster is None or not cluster.running:
@@ -61,4 +48,7 @@ def audit_runs_command(
             print(f"{run.name} is running: audited as it was at {moment_ms / 1000:.3f} s", file=sys.stderr)
             homes[copy] = run.path
             given.append(str(copy))
-        return audit_command(given, master, out, json, homes, ci_reports, own, reports, verbose, unusable)
+        return audit_command(
+            given, options.master, options.out, options.json, homes, ci_reports, options.check, options.reports,
+            options.verbose, unusable,
+        )  # fmt: skip

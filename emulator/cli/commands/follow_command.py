@@ -1,30 +1,30 @@
 """`faultline audit --follow [RUN]`: the run to follow, and whether it is still written."""
 
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from emulator.cli.command_options import AuditOptions
+from emulator.cli.commands.command_errors import CommandFailed, reports_errors
 from emulator.cluster.cluster_registry import NoCluster, choose, plays, registered
-from emulator.exit_codes import UNUSABLE
 
 
-def follow_run_command(runs: Sequence[str], master: str, json: bool, beside: Sequence[str]) -> int:
+@reports_errors("audit", NoCluster)
+def follow_run_command(runs: Sequence[str], options: AuditOptions) -> int:
     """Audit a run while it is written.
 
-    `runs`: one directory or cluster's name; empty: the running cluster. `beside`: options that a live audit does not
-    take.
+    `runs`: one directory or cluster's name; empty: the running cluster.
     """
     from audit.following.command import follow_command
 
-    if beside:
-        return _unusable(f"{beside[0]}: not for --follow, which writes no verdict; leave it out")
+    beside = {
+        "--out": options.out, **options.ci_reports.places, "--check": options.check, "--reports": options.reports,
+    }  # fmt: skip
+    for name in (name for name, given in beside.items() if given):
+        raise CommandFailed(f"{name}: not for --follow, which writes no verdict; leave it out")
     if len(runs) > 1:
-        return _unusable(f"--follow: takes one run, not {len(runs)}")
-    try:
-        run = _directory(runs[0] if runs else None)
-    except NoCluster as error:
-        return _unusable(str(error))
-    return follow_command(run, _lives(run.resolve()), master=master, json=json)
+        raise CommandFailed(f"--follow: takes one run, not {len(runs)}")
+    run = _directory(runs[0] if runs else None)
+    return follow_command(run, _lives(run.resolve()), master=options.master, json=options.json)
 
 
 def _directory(given: str | None) -> Path:
@@ -44,8 +44,3 @@ def _lives(run: Path) -> Callable[[], bool]:
         return any(one.running and one.directory.resolve() == run for one in plays())
 
     return lives
-
-
-def _unusable(why: str) -> int:
-    print(f"faultline audit: {why}", file=sys.stderr)
-    return UNUSABLE

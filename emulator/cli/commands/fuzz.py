@@ -13,6 +13,7 @@ from time import monotonic
 
 import msgspec
 
+from emulator.cli.command_options import FuzzOptions
 from emulator.cli.commands.command_errors import reports_errors
 from emulator.cli.commands.lasting_options import seconds_of
 from emulator.cli.commands.place_arguments import check_places
@@ -43,21 +44,6 @@ STATE = "fuzz.json"
 FINDS = "runs/fuzz"
 """Directory of shrunk scenarios without --out."""
 SAVED_EVERY_S = 10.0
-
-
-class FuzzOptions(msgspec.Struct, frozen=True):
-    """Options of `faultline fuzz`."""
-
-    runs: int | None = None
-    lasting: str | None = None
-    sets: tuple[str, ...] = ()
-    settings_files: tuple[str, ...] = ()
-    kafka_version: str | None = None
-    seed: int = 1
-    out: Path | None = None
-    json: bool = False
-    master: str | None = None
-    verbose: bool = False
 
 
 class State(msgspec.Struct, rename={"spec": "asked"}):
@@ -102,12 +88,12 @@ def _specification(options: FuzzOptions) -> HuntOptions:
     """
     check_seed(options.seed)
     version = ladder_name(options.kafka_version or DEFAULT_VERSION)
-    sets = dict(map(parse_assignment, options.sets))
+    sets = dict(map(parse_assignment, options.overrides))
     bare = Scenario(
         id="fuzz", title="fuzz", kafka=(version,), steps=(CreateTopic(topic="t", assignment=((BrokerId(0),),)),
         Workload(name="w")),
     )  # fmt: skip
-    given = resolve(bare, version, sets, read_settings_files(options.settings_files)).scenario
+    given = resolve(bare, version, sets, read_settings_files(options.files)).scenario
     by_broker = {str(broker): own for broker, own in given.settings_by_broker.items()}
     spec = HuntOptions(version, options.seed, given.settings, by_broker)
     resolve(spec.scenario(0))
@@ -199,9 +185,7 @@ def _resumed(out: Path, spec: HuntOptions) -> Hunt:
 # --- output ---
 
 
-def _print(
-    spec: HuntOptions, hunt: Hunt, closely: Closely, folder: Path, wall_s: float, *, verbose: bool
-) -> None:
+def _print(spec: HuntOptions, hunt: Hunt, closely: Closely, folder: Path, wall_s: float, *, verbose: bool) -> None:
     """Print the finds. `verbose`: name rules and version gates that no run reached."""
     lines = for_lines()
     for find in sorted(hunt.finds, key=lambda find: (find.broken.known, -find.count)):

@@ -7,13 +7,20 @@ from typing import Any
 
 from rich.console import Console
 
-from emulator.cli.commands.control_calls import ControlCall, ask_cluster, refused
+from emulator.cli.cluster_options import (
+    ClusterOptions,
+    ConsumeOptions,
+    ProduceOptions,
+    TopicOptions,
+    WorkloadOptions,
+)
+from emulator.cli.commands.command_errors import CommandFailed, reports_errors
+from emulator.cli.commands.control_calls import ask_cluster
 from emulator.cli.commands.unusable import UNUSABLE_SCENARIO
 from emulator.cluster.cluster_registry import NoCluster, choose
 from emulator.cluster.control_requests import (
     VALUES_MAX,
     Consume,
-    ControlRequest,
     CreateTopic,
     DescribeTopic,
     ElectPreferred,
@@ -26,9 +33,8 @@ from emulator.exit_codes import BROKEN, HELD
 from emulator.runs.finished import NoRun, version_of
 from emulator.runs.settings_files import read_settings_files
 from emulator.settings.applied import applied
-from emulator.settings.properties_files import UnusableFile
 from emulator.settings.setting import PRODUCER, TOPIC
-from emulator.settings.setting_registry import REGISTRY, UnusableSetting
+from emulator.settings.setting_registry import REGISTRY
 from protocol.errors import error_name
 from protocol.ids import BrokerId
 
@@ -37,126 +43,121 @@ MARKED = "marked for deletion"
 ACKS = {"0": 0, "1": 1, "-1": -1, "all": -1}
 
 
-class UnusableBrokers(ValueError):
-    """A text that does not name brokers."""
+UNUSABLE_SETTINGS = (*UNUSABLE_SCENARIO, NoRun, NoCluster)
 
 
-def create_topic_command(
-    call: ControlCall,
-    topic: str,
-    assignment: Sequence[str],
-    partitions: int,
-    replicas: int,
-    settings: Sequence[str],
-    files: Sequence[str],
-) -> int:
-    """Create a topic. `assignment`: one text such as `0,1,2` per partition."""
-    try:
-        brokers = [brokers_of(text) for text in assignment]
-        given = settings_of(call, TOPIC, files) | settings_given(settings)
-    except (*UNUSABLE_SCENARIO, UnusableBrokers, NoRun, NoCluster) as error:
-        return refused(call.command, str(error))
-    return ask_cluster(call, CreateTopic(topic, brokers, partitions, replicas, given), show_topics)
+@reports_errors("topic create", *UNUSABLE_SETTINGS)
+def create_topic_command(options: ClusterOptions, topic: str, new: TopicOptions) -> int:
+    brokers = list(map(brokers_of, new.assignment))
+    given = settings_of(options, TOPIC, new.files) | settings_given(new.overrides)
+    return ask_cluster(options, CreateTopic(topic, brokers, new.partitions, new.replicas, given), show_topics)
 
 
 def brokers_of(text: str) -> list[BrokerId]:
-    """Broker ids of a text such as `0,1,2`. Raises UnusableBrokers."""
+    """Broker ids of a text such as `0,1,2`. Raises CommandFailed."""
     try:
         return [BrokerId(int(broker)) for broker in text.split(",")]
     except ValueError:
-        raise UnusableBrokers(f"{text!r}: numbers of brokers, such as 0,1,2") from None
+        raise CommandFailed(f"{text!r}: numbers of brokers, such as 0,1,2") from None
 
 
-def describe_topic_command(call: ControlCall, topic: str) -> int:
-    return ask_cluster(call, DescribeTopic(topic), show_topics)
+@reports_errors("topic describe")
+def describe_topic_command(options: ClusterOptions, topic: str) -> int:
+    return ask_cluster(options, DescribeTopic(topic), show_topics)
 
 
-def produce_command(call: ControlCall, acks: str, key_separator: str | None = None, **options: Any) -> int:
+@reports_errors("produce")
+def produce_command(options: ClusterOptions, topic: str, values: Sequence[str], producer: ProduceOptions) -> int:
     """Produce values; returns 1 when a value was not acknowledged.
 
-    `options`: fields of a Produce; values `-` are the lines of standard input. `key_separator`: separates the key of
-    each value.
+    `values`: `-` for the lines of standard input.
     """
-    slip = next((value for value in options["values"] if value.startswith("--")), None)
+    slip = next((value for value in values if value.startswith("--")), None)
     if slip is not None:
-        return refused(call.command, f"unknown option {slip}; pass a value that begins with -- by standard input (-)")
-    if options["values"] == [STDIN]:
-        options["values"] = [line.rstrip("\r\n") for line in islice(sys.stdin, VALUES_MAX + 1)]
-    if not 0 < len(options["values"]) <= VALUES_MAX:
-        given = f"{len(options['values'])} values" if len(options["values"]) <= VALUES_MAX else "more values"
-        return refused(call.command, f"{given}: a command takes 1 to {VALUES_MAX}")
-    if key_separator is not None:
-        if not key_separator:
-            return refused(call.command, "--key-separator '': a character or more, such as : for KEY:VALUE")
-        without = next((value for value in options["values"] if key_separator not in value), None)
+        raise CommandFailed(f"unknown option {slip}; pass a value that begins with -- by standard input (-)")
+    if list(values) == [STDIN]:
+        values = [line.rstrip("\r\n") for line in islice(sys.stdin, VALUES_MAX + 1)]
+    if not 0 < len(values) <= VALUES_MAX:
+        given = f"{len(values)} values" if len(values) <= VALUES_MAX else "more values"
+        raise CommandFailed(f"{given}: a command takes 1 to {VALUES_MAX}")
+    fields = dict(vars(producer))
+    records = {"values": list(values)}
+    if (separator := fields.pop("key_separator")) is not None:
+        if not separator:
+            raise CommandFailed("--key-separator '': a character or more, such as : for KEY:VALUE")
+        without = next((value for value in values if separator not in value), None)
         if without is not None:
-            return refused(call.command, f"{without!r} has no {key_separator!r}; write KEY{key_separator}VALUE")
-        parted = [value.partition(key_separator) for value in options["values"]]
-        options |= {"keys": [key for key, _, _ in parted], "values": [value for _, _, value in parted]}
-    return _with_acks(call, acks, lambda number: Produce(acks=number, **options), _show_attempts, _all_acknowledged)
+            raise CommandFailed(f"{without!r} has no {separator!r}; write KEY{separator}VALUE")
+        parted = [value.partition(separator) for value in values]
+        records = {"keys": [key for key, _, _ in parted], "values": [value for _, _, value in parted]}
+    ask = Produce(topic=topic, **{**fields, **records, "acks": _acks(producer.acks)})
+    return ask_cluster(options, ask, _show_attempts, _all_acknowledged)
 
 
-def consume_command(call: ControlCall, ask: Consume) -> int:
+@reports_errors("consume")
+def consume_command(options: ClusterOptions, topic: str, records: ConsumeOptions) -> int:
     """Consume records; returns 1 when the broker returned an error."""
-    return ask_cluster(call, ask, _show_records, lambda result: HELD if result["error"] == 0 else BROKEN)
+    ask = Consume(topic, **vars(records))
+    return ask_cluster(options, ask, _show_records, lambda result: HELD if result["error"] == 0 else BROKEN)
 
 
-def elect_preferred_command(call: ControlCall, partitions: Sequence[str]) -> int:
-    return ask_cluster(call, ElectPreferred(list(partitions)), _show_leaders)
+@reports_errors("elect-preferred")
+def elect_preferred_command(options: ClusterOptions, partitions: Sequence[str]) -> int:
+    return ask_cluster(options, ElectPreferred(list(partitions)), _show_leaders)
 
 
-def start_workload_command(
-    call: ControlCall, acks: str | None, settings: Sequence[str], files: Sequence[str], **options: Any
-) -> int:
-    try:
-        given = settings_of(call, PRODUCER, files) | settings_given(settings)
-    except (*UNUSABLE_SCENARIO, NoRun, NoCluster) as error:
-        return refused(call.command, str(error))
-    if acks is None:
-        return ask_cluster(call, StartWorkload(settings=given, **options), _show_started)
-    return _with_acks(call, acks, lambda n: StartWorkload(acks=n, settings=given, **options), _show_started)
+@reports_errors("workload start", *UNUSABLE_SETTINGS)
+def start_workload_command(options: ClusterOptions, topic: str, workload: WorkloadOptions) -> int:
+    fields = dict(vars(workload))
+    files, overrides = fields.pop("files"), fields.pop("overrides")
+    settings = settings_of(options, PRODUCER, files) | settings_given(overrides)
+    acks = None if workload.acks is None else _acks(workload.acks)
+    ask = StartWorkload(topic=topic, **{**fields, "acks": acks, "azs": list(workload.azs), "settings": settings})
+    return ask_cluster(options, ask, _show_started)
 
 
-def stop_workload_command(call: ControlCall, name: str, at_once: bool) -> int:
-    return ask_cluster(call, StopWorkload(name, at_once), _show_workloads)
+@reports_errors("workload stop")
+def stop_workload_command(options: ClusterOptions, name: str, at_once: bool) -> int:
+    return ask_cluster(options, StopWorkload(name, at_once), _show_workloads)
 
 
-def workload_status_command(call: ControlCall) -> int:
-    return ask_cluster(call, WorkloadStatus(), _show_workloads)
+@reports_errors("workload status")
+def workload_status_command(options: ClusterOptions) -> int:
+    return ask_cluster(options, WorkloadStatus(), _show_workloads)
 
 
-def settings_of(call: ControlCall, scope: str, words: Sequence[str]) -> dict[str, Any]:
+def settings_of(options: ClusterOptions, scope: str, words: Sequence[str]) -> dict[str, Any]:
     """Settings of one scope in settings files, as the running cluster's version has them.
 
-    Other settings in the files are reported on standard error. Raises UnusableFile, UnknownVersion, NoRun, NoCluster.
+    Other settings in the files are reported on standard error. Raises CommandFailed and UNUSABLE_SETTINGS.
     """
     if not words:
         return {}
-    version = version_of(choose(call.cluster).directory)
+    version = version_of(choose(options.cluster).directory)
     layer = applied(read_settings_files(words, scope), version, {})
     if not layer.cluster:
-        raise UnusableFile(f"--settings {' '.join(words)}: no {scope} setting in it")
+        raise CommandFailed(f"--settings {' '.join(words)}: no {scope} setting in it")
     for dropped in layer.dropped:
         print(f"dropped: {dropped.name} ({dropped.where}): {dropped.why}", file=sys.stderr)
     return {REGISTRY[key].name: given.value for key, given in layer.cluster.items()}
 
 
 def settings_given(words: Sequence[str]) -> dict[str, Any]:
-    """Settings of `--set name=value`. Raises UnusableSetting."""
+    """Settings of `--set name=value`. Raises CommandFailed."""
     given = {}
     for text in words:
         name, equals, value = text.partition("=")
         if not equals:
-            raise UnusableSetting(f"--set {text!r}: expected name=value")
+            raise CommandFailed(f"--set {text!r}: expected name=value")
         given[name.strip()] = value.strip()
     return given
 
 
-def _with_acks(call: ControlCall, acks: str, make: Any, show: Any, judge: Any = None) -> int:
-    if acks not in ACKS:
-        return refused(call.command, f"--acks {acks}: one of {', '.join(ACKS)}")
-    ask: ControlRequest = make(ACKS[acks])
-    return ask_cluster(call, ask, show, judge)
+def _acks(text: str) -> Any:
+    """Number of `--acks`. Raises CommandFailed."""
+    if text not in ACKS:
+        raise CommandFailed(f"--acks {text}: one of {', '.join(ACKS)}")
+    return ACKS[text]
 
 
 def _all_acknowledged(result: dict[str, Any]) -> int:

@@ -2,7 +2,8 @@
 
 import msgspec
 
-from emulator.cli.commands.control_calls import refused
+from emulator.cli.cluster_options import ClusterOptions
+from emulator.cli.commands.command_errors import CommandFailed, reports_errors
 from emulator.cluster.cluster_registry import Found, NoCluster, choose, clusters, named, plays
 from emulator.cluster.ending import Ended, end
 from emulator.exit_codes import HELD
@@ -10,28 +11,28 @@ from emulator.runs.engine_choice import UNUSABLE_MACHINES, remove_abandoned
 from emulator.runs.scratch import remove_scratch
 
 
-def down_command(cluster: str | None, every: bool, json: bool) -> int:
+@reports_errors("down", NoCluster, *UNUSABLE_MACHINES)
+def down_command(options: ClusterOptions, every: bool) -> int:
     """Stop clusters. Where none runs, only remove what killed clusters and runs left.
 
     `every`: also removes unregistered containers, by label, and network namespaces, by name.
     """
     ended: list[Ended] = []
-    try:
-        for one in _to_end(cluster, every):
-            ended.append(end(one))
-            if not json:
-                print(_ended_text(ended[-1]))
-        swept, left = _swept() if every else ([], [])
-    except (NoCluster, *UNUSABLE_MACHINES) as error:
-        return refused("down", error)
-    if json:
+    for one in _to_end(options.cluster, every):
+        ended.append(end(one))
+        if not options.json:
+            print(_ended_text(ended[-1]))
+    swept, left = _swept() if every else ([], [])
+    if options.json:
         print(msgspec.json.encode({"ended": ended, "removed": swept, "left": left}).decode())
     else:
         for line in swept:
             print(line)
         if not ended and not swept and not left:
             print("no cluster runs")
-    return refused("down", "; ".join(left)) if left else HELD
+    if left:
+        raise CommandFailed("; ".join(left))
+    return HELD
 
 
 def _to_end(cluster: str | None, every: bool) -> list[Found]:

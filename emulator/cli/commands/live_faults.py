@@ -9,7 +9,9 @@ from typing import Any
 
 from rich.console import Console
 
-from emulator.cli.commands.control_calls import ControlCall, ask_cluster, refused
+from emulator.cli.cluster_options import ClusterOptions, LinkPart, StartOptions
+from emulator.cli.commands.command_errors import CommandFailed, reports_errors
+from emulator.cli.commands.control_calls import ask_cluster
 from emulator.cluster.control_requests import (
     BATCHES_KEPT_MAX,
     SYNCED,
@@ -30,33 +32,27 @@ from emulator.settings.setting import BROKER
 from emulator.settings.setting_registry import UnusableSetting, parse_assignment
 
 
-def link_fault_command(
-    call: ControlCall,
-    words: Sequence[str],
-    only: Sequence[str],
-    client_id: str | None,
-) -> int:
-    """Apply a link fault. `call.command`: its verb."""
-    options = [("--only", ",".join(only)), ("--client-id", client_id)]
-    more = [f"{name}={value}" for name, value in options if value]
-    try:
-        fault = parse([call.command, *words, *more])
-    except RuleError as error:
-        return refused(call.command, error)
-    return ask_cluster(call, LinkFault(fault), _show_applied)
+@reports_errors(None, RuleError)
+def link_fault_command(verb: str, options: ClusterOptions, words: Sequence[str], part: LinkPart) -> int:
+    """Apply a link fault."""
+    given = [("--only", ",".join(part.only)), ("--client-id", part.client_id)]
+    fault = parse([verb, *words, *(f"{name}={value}" for name, value in given if value)])
+    return ask_cluster(options, LinkFault(fault), _show_applied)
 
 
-def heal_command(call: ControlCall, words: Sequence[str], kind: HealedKind = "") -> int:
+@reports_errors("heal")
+def heal_command(options: ClusterOptions, words: Sequence[str], kind: HealedKind = "") -> int:
     """Heal link faults."""
-    return ask_cluster(call, Heal(list(words), kind), _show_healed)
+    return ask_cluster(options, Heal(list(words), kind), _show_healed)
 
 
+@reports_errors(None)
 def machine_command(
-    call: ControlCall,
     fault: MachineFault,
+    options: ClusterOptions,
     nodes: Sequence[str],
     batches_kept: int | None = None,
-    directory: str = "",
+    directory: str | None = None,
     given: Mapping[str, float] | None = None,
 ) -> int:
     """Apply or end faults of machines, all at once.
@@ -64,34 +60,25 @@ def machine_command(
     `batches_kept` None: the synced ones. `given`: the fault's other parameters.
     """
     if batches_kept is not None and not 0 <= batches_kept <= BATCHES_KEPT_MAX:
-        return refused(call.command, f"--batches-kept {batches_kept}: from 0 to {BATCHES_KEPT_MAX}")
+        raise CommandFailed(f"--batches-kept {batches_kept}: from 0 to {BATCHES_KEPT_MAX}")
     kept = SYNCED if batches_kept is None else batches_kept
-    return _ask_machines(call, Machine(fault, list(nodes), kept, directory, given=dict(given or {})))
+    return _ask_machines(options, Machine(fault, list(nodes), kept, directory or "", given=dict(given or {})))
 
 
-def start_command(
-    call: ControlCall,
-    nodes: Sequence[str],
-    version: str | None,
-    assignments: Sequence[str],
-    unset: Sequence[str],
-    files: Sequence[str],
-) -> int:
-    """Start nodes, optionally with another binary or other settings. `assignments`: `k=v`."""
-    try:
-        settings: dict[str, SettingValue | None] = dict.fromkeys(unset)
-        settings |= dict(parse_assignment(text) for text in assignments)
-        from_files = settings_from(read_settings_files(files, BROKER), nodes)
-    except (UnusableSetting, UnusableFile, Refused) as error:
-        return refused(call.command, error)
-    ask = Machine("start", list(nodes), version=version or "", settings=settings, from_files=from_files)
-    return _ask_machines(call, ask)
+@reports_errors("start", UnusableSetting, UnusableFile, Refused)
+def start_command(options: ClusterOptions, nodes: Sequence[str], start: StartOptions) -> int:
+    """Start nodes, optionally with another binary or other settings."""
+    settings: dict[str, SettingValue | None] = dict.fromkeys(start.remove)
+    settings |= dict(map(parse_assignment, start.overrides))
+    from_files = settings_from(read_settings_files(start.files, BROKER), nodes)
+    ask = Machine("start", list(nodes), version=start.kafka_version or "", settings=settings, from_files=from_files)
+    return _ask_machines(options, ask)
 
 
-def _ask_machines(call: ControlCall, ask: Machine) -> int:
+def _ask_machines(options: ClusterOptions, ask: Machine) -> int:
     if not ask.node:
-        return refused(call.command, f"which nodes? {call.command} broker-0, several, az-0, or 'broker-*'")
-    return ask_cluster(call, ask, _show_machines)
+        raise CommandFailed(f"which nodes? {ask.fault} broker-0, several, az-0, or 'broker-*'")
+    return ask_cluster(options, ask, _show_machines)
 
 
 def _show_targets(out: Console, result: dict[str, Any]) -> None:

@@ -1,11 +1,12 @@
 """`faultline status` of a running cluster."""
 
-import sys
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
-from emulator.cli.commands.control_calls import refused
+from emulator.cli.cluster_options import ClusterOptions
+from emulator.cli.commands.command_errors import CommandFailed, reports_errors
 from emulator.cli.commands.status_command import NoStatus, status_command
 from emulator.cli.commands.watch_keys import outcome_text, request_of
 from emulator.cluster.cluster_registry import NoCluster, choose, clusters, plays
@@ -17,14 +18,13 @@ from emulator.cluster.orphaned_resources import left_by
 from emulator.faults.link_fault_kinds import RuleError
 
 
-def live_status_command(cluster: str | None, watch: bool, json: bool) -> int:
-    """Print the status. `cluster`: a name or a directory; None: the only one."""
+@reports_errors("status")
+def live_status_command(options: ClusterOptions, watch: bool) -> int:
+    """Print the status."""
     try:
-        found = choose(cluster)
+        found = choose(options.cluster)
     except NoCluster as error:
-        code = refused("status", error)
-        _print_other_clusters(cluster)
-        return code
+        raise CommandFailed("\n".join((str(error), *_other_clusters(options.cluster)))) from error
     registration = found.registration
 
     def look() -> dict[str, Any]:
@@ -41,15 +41,15 @@ def live_status_command(cluster: str | None, watch: bool, json: bool) -> int:
         except (Refused, RuleError) as error:
             return f"{order.verb}: {error}"
 
-    return status_command(look, watch, json, act=act)
+    return status_command(look, watch, options.json, act=act)
 
 
-def _print_other_clusters(cluster: str | None) -> None:
+def _other_clusters(cluster: str | None) -> Iterator[str]:
     for one in clusters():
         if one.stale and cluster in (None, one.name, one.directory.name, str(one.directory)):
-            print(left_by(one), file=sys.stderr)
+            yield left_by(one)
     for one in plays() if cluster is None else ():
         if one.running:
-            print(f"{one.name} is being played by process {one.registration.pid}: {one.directory}", file=sys.stderr)
+            yield f"{one.name} is being played by process {one.registration.pid}: {one.directory}"
         elif one.stale:
-            print(left_by(one), file=sys.stderr)
+            yield left_by(one)

@@ -5,7 +5,9 @@ from typing import Any
 
 from rich.console import Console
 
-from emulator.cli.commands.control_calls import ControlCall, ask_cluster, refused
+from emulator.cli.cluster_options import ClusterOptions
+from emulator.cli.commands.command_errors import CommandFailed, reports_errors
+from emulator.cli.commands.control_calls import ask_cluster
 from emulator.cli.commands.live_clients import MARKED, brokers_of, error_text, settings_given, show_notes, show_topics
 from emulator.cluster.control_requests import (
     AddPartitions,
@@ -22,63 +24,56 @@ from protocol.ids import BrokerId
 from protocol.numbers import number_in
 
 
-def list_topics_command(call: ControlCall) -> int:
-    return ask_cluster(call, DescribeTopic(), _show_list)
+@reports_errors("topic list")
+def list_topics_command(options: ClusterOptions) -> int:
+    return ask_cluster(options, DescribeTopic(), _show_list)
 
 
-def topic_offsets_command(call: ControlCall, topic: str) -> int:
-    return ask_cluster(call, TopicOffsets(topic), _show_offsets, _all_listed)
+@reports_errors("topic offsets")
+def topic_offsets_command(options: ClusterOptions, topic: str) -> int:
+    return ask_cluster(options, TopicOffsets(topic), _show_offsets, _all_listed)
 
 
-def delete_topic_command(call: ControlCall, topic: str) -> int:
-    return ask_cluster(call, DeleteTopic(topic), _show_deleted)
+@reports_errors("topic delete")
+def delete_topic_command(options: ClusterOptions, topic: str) -> int:
+    return ask_cluster(options, DeleteTopic(topic), _show_deleted)
 
 
-def alter_topic_command(call: ControlCall, topic: str, settings: Sequence[str], removed: Sequence[str]) -> int:
-    try:
-        given = settings_given(settings)
-    except ValueError as error:
-        return refused(call.command, error)
-    return ask_cluster(call, AlterTopic(topic, given, list(removed)), _show_altered)
+@reports_errors("topic alter")
+def alter_topic_command(options: ClusterOptions, topic: str, settings: Sequence[str], removed: Sequence[str]) -> int:
+    return ask_cluster(options, AlterTopic(topic, settings_given(settings), list(removed)), _show_altered)
 
 
-def alter_broker_command(call: ControlCall, broker: str, settings: Sequence[str], removed: Sequence[str]) -> int:
+@reports_errors("broker alter")
+def alter_broker_command(options: ClusterOptions, broker: str, settings: Sequence[str], removed: Sequence[str]) -> int:
     """Alter a broker's settings. `broker`: a name, a number, a role, or `all`."""
     number, target = number_in(broker.removeprefix("broker-")), target_in(broker)
-    try:
-        given = settings_given(settings)
-        if broker != "all" and number is None and target is None:
-            raise ValueError(f"{broker!r}: no broker; write broker-0, a role such as leader:t-0, or all")
-    except ValueError as error:
-        return refused(call.command, error)
+    given = settings_given(settings)
+    if broker != "all" and number is None and target is None:
+        raise CommandFailed(f"{broker!r}: no broker; write broker-0, a role such as leader:t-0, or all")
     ask = AlterBroker(target if number is None else BrokerId(number), given, list(removed))
-    return ask_cluster(call, ask, _show_altered)
+    return ask_cluster(options, ask, _show_altered)
 
 
-def add_partitions_command(call: ControlCall, topic: str, partitions: int, assignment: Sequence[str]) -> int:
+@reports_errors("topic add-partitions")
+def add_partitions_command(options: ClusterOptions, topic: str, partitions: int, assignment: Sequence[str]) -> int:
     """Add partitions. `assignment`: one text such as `0,1,2` per new partition."""
-    try:
-        brokers = [brokers_of(text) for text in assignment]
-    except ValueError as error:
-        return refused(call.command, error)
-    return ask_cluster(call, AddPartitions(topic, partitions, brokers), show_topics)
+    return ask_cluster(options, AddPartitions(topic, partitions, list(map(brokers_of, assignment))), show_topics)
 
 
-def reassign_command(call: ControlCall, moves: Sequence[str]) -> int:
+@reports_errors("reassign")
+def reassign_command(options: ClusterOptions, moves: Sequence[str]) -> int:
     """Move partitions. `moves`: texts such as `t-0=2,3`."""
     targets: dict[str, list[BrokerId]] = {}
     for move in moves:
         partition, equals, replicas = move.partition("=")
         if not equals or partition in targets:
             why = "is named twice" if equals else "a partition and its replicas, such as t-0=2,3"
-            return refused(call.command, f"{move!r}: {why}")
-        try:
-            targets[partition] = brokers_of(replicas)
-        except ValueError as error:
-            return refused(call.command, error)
+            raise CommandFailed(f"{move!r}: {why}")
+        targets[partition] = brokers_of(replicas)
     if not targets:
-        return refused(call.command, "no partitions; give moves such as t-0=2,3")
-    return ask_cluster(call, Reassign(targets), _show_moved)
+        raise CommandFailed("no partitions; give moves such as t-0=2,3")
+    return ask_cluster(options, Reassign(targets), _show_moved)
 
 
 # --- as text --------------------------------------------------------------------------------------------------------

@@ -10,14 +10,16 @@ from typing import Any
 
 import msgspec
 
-from emulator.cli.commands.control_calls import console, refused
+from emulator.cli.command_options import UpOptions
+from emulator.cli.commands.command_errors import CommandFailed, reports_errors
+from emulator.cli.commands.control_calls import console
 from emulator.cli.commands.place_arguments import check_places
 from emulator.cli.commands.unusable import UNUSABLE_RUN
 from emulator.cli.commands.verdict_text import print_account
 from emulator.cluster.cluster_registry import CLUSTER_FILE, LOG_FILE, NoCluster, named
 from emulator.cluster.control_client import ask
 from emulator.cluster.control_requests import Ready
-from emulator.cluster.launch import READY_LIMIT_S, READY_LIMIT_S_MAX, READY_LOOK_S, NotUp, launch
+from emulator.cluster.launch import READY_LIMIT_S_MAX, READY_LOOK_S, NotUp, launch
 from emulator.cluster.specification import (
     DEFAULT_TOPOLOGY,
     LIVE_FILE,
@@ -27,9 +29,9 @@ from emulator.cluster.specification import (
     resolved,
     write_specification,
 )
-from emulator.exit_codes import HELD, INTERRUPTED, UNKNOWN
+from emulator.exit_codes import HELD, INTERRUPTED, UNKNOWN, UNUSABLE
 from emulator.run_layout import DATA_FOLDER, EVENTS_FOLDER, SETTINGS_FILE, event_paths, shown
-from emulator.runs.deployment_options import Driver, Engine, UnusableOption, check_seed, check_speed
+from emulator.runs.deployment_options import UnusableOption, check_seed, check_speed
 from emulator.runs.directory import fresh, prepare
 from emulator.runs.engine_choice import UNUSABLE_MACHINES, require_machines
 from emulator.runs.settings_files import read_settings_files
@@ -46,50 +48,23 @@ PORT_MAX = 65_535
 UNUSABLE_INPUT = (*UNUSABLE_RUN, NoCluster, NoClusterFile, *UNUSABLE_MACHINES)
 
 
-class UpOptions(msgspec.Struct, frozen=True):
-    """Options of `faultline up`.
-
-    `wire`: also write events of every frame. `kafka`: brokers listen for Kafka clients. `http`: the control server's
-    port, 0: a free one; None: a free one, and it is not printed.
-    """
-
-    topology: str = DEFAULT_TOPOLOGY
-    engine: Engine = "process"
-    driver: Driver = "nodes"
-    name: str | None = None
-    kafka_version: str | None = None
-    settings: tuple[str, ...] = ()
-    settings_files: tuple[str, ...] = ()
-    speed: float | None = None
-    seed: int = 1
-    out: Path | None = None
-    wire: bool = False
-    wait_s: float = READY_LIMIT_S
-    json: bool = False
-    kafka: bool = False
-    http: int | None = None
-
-
-def up_command(options: UpOptions) -> int:
+@reports_errors("up", *UNUSABLE_INPUT)
+def up_command(options: UpOptions, topology: str = DEFAULT_TOPOLOGY) -> int:
     """Start a cluster; returns 0 when it is ready, 3 when it is late (no process is left then)."""
     began = time.monotonic()
     directory: Path | None = None
     try:
-        directory, account = prepared(options)
+        directory, account = prepared(options, topology)
         print_account(Screen(stderr=True, highlight=False, soft_wrap=True), account)
-        with _progress(options) as show:
-            found = launch(directory, options.wait_s, show)
+        with _progress(options, topology) as show:
+            found = launch(directory, options.wait, show)
             ready = ask(found.registration, Ready(), READY_LOOK_S) if options.kafka else None
     except NotUp as error:
-        code = refused("up", error)
         if directory is not None:
             remove_unused(directory)
-        return UNKNOWN if error.late else code
+        raise CommandFailed(error, UNKNOWN if error.late else UNUSABLE) from error
     except KeyboardInterrupt:
-        refused("up", "interrupted; no process is left running")
-        return INTERRUPTED
-    except UNUSABLE_INPUT as error:
-        return refused("up", error)
+        raise CommandFailed("interrupted; no process is left running", INTERRUPTED) from None
     document = {
         "name": found.name,
         "run": str(found.directory),
@@ -136,11 +111,11 @@ def remove_unused(directory: Path) -> None:
             folder.rmdir()
 
 
-def prepared(options: UpOptions) -> tuple[Path, Account]:
+def prepared(options: UpOptions, topology: str = DEFAULT_TOPOLOGY) -> tuple[Path, Account]:
     """The run's directory with the supervisor's input; notes on settings. Raises UNUSABLE_INPUT."""
-    if not 0 <= options.wait_s <= READY_LIMIT_S_MAX:
-        raise UnusableOption(f"--wait {options.wait_s:g}: from 0 to {READY_LIMIT_S_MAX:g} seconds")
-    file = named_topology(options.topology)
+    if not 0 <= options.wait <= READY_LIMIT_S_MAX:
+        raise UnusableOption(f"--wait {options.wait:g}: from 0 to {READY_LIMIT_S_MAX:g} seconds")
+    file = named_topology(topology)
     given = read_cluster_file(file)
     name = given.name if options.name is None else options.name
     if not name.replace("-", "").replace("_", "").replace(".", "").isalnum():
@@ -148,15 +123,15 @@ def prepared(options: UpOptions) -> tuple[Path, Account]:
     speed = given.speed if options.speed is None else options.speed
     check_speed(speed, options.driver)
     if options.kafka:
-        check_kafka(options, speed, options.kafka_version or given.kafka_version)
+        check_kafka(options, speed, options.settings.kafka_version or given.kafka_version)
     check_seed(options.seed)
     check_port(options.http or 0)
     for one in named(name):
         if one.running:
             raise NoCluster(f"cluster {name}: already runs ({one.directory}); stop it, or give another --name")
     check_places({}, options.out)
-    overrides = dict(parse_assignment(text) for text in options.settings)
-    about = resolved(given, options.kafka_version, overrides, read_settings_files(options.settings_files))
+    overrides = dict(parse_assignment(text) for text in options.settings.overrides)
+    about = resolved(given, options.settings.kafka_version, overrides, read_settings_files(options.settings.files))
     spec = LiveSpec(
         name,
         about.spec,
@@ -198,11 +173,11 @@ def check_kafka(options: UpOptions, speed: float, version: str) -> None:
 
 
 @contextmanager
-def _progress(options: UpOptions) -> Iterator[Any]:
+def _progress(options: UpOptions, topology: str) -> Iterator[Any]:
     """A progress line on a terminal; no output in a pipe."""
     screen = Screen(stderr=True, highlight=False)
     if options.json or not screen.is_terminal:
         yield None
         return
-    with screen.status(f"starting {options.name or options.topology}") as status:
+    with screen.status(f"starting {options.name or topology}") as status:
         yield lambda lacking: status.update(f"[dim]{lacking}[/]")

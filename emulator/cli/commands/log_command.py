@@ -7,7 +7,10 @@ import msgspec
 from rich.table import Table
 from rich.text import Text
 
-from emulator.cli.commands.command_errors import reports_errors
+from emulator.cli.command_options import LogOptions
+from emulator.cli.commands.command_errors import CommandFailed, reports_errors
+from emulator.cli.commands.log_as_kafka import as_kafka_command
+from emulator.cluster.cluster_registry import NoCluster, run_of
 from emulator.exit_codes import HELD
 from emulator.runs.finished import ANOTHER, NoRun, NoSuchPart, find_run
 from emulator.runs.replica_files import (
@@ -37,6 +40,20 @@ VALUE_MAX = 40
 """Maximum characters of a value shown."""
 PIPE_WIDTH = 10_000
 """Columns; on a terminal the columns of values wrap instead."""
+
+
+@reports_errors("log", NoCluster)
+def either_log_command(node: str | None, partition: str | None, options: LogOptions) -> int:
+    """Records of a replica, or with `as_kafka` a broker's log lines."""
+    if options.run is not None and options.cluster is not None:
+        raise CommandFailed(f"--run {options.run} and --cluster {options.cluster}: one of them")
+    run = options.run or run_of(options.cluster)
+    if options.as_kafka is not None and node is None:
+        return as_kafka_command(options.as_kafka, run, options.file, options.json)
+    if options.as_kafka is not None or node is None or partition is None or options.file is not None:
+        one, other = "log NODE PARTITION [--run DIR]", "log --as-kafka NODE [--file FILE] [--run DIR]"
+        raise CommandFailed(f"give either {one} or {other}")
+    return log_command(node, partition, run, options.json)
 
 
 @reports_errors("log", *UNUSABLE_INPUT)

@@ -4,7 +4,6 @@ In the network world Spark starts before the cluster and plans the audit while t
 the verdict comes shortly after the last step.
 """
 
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -14,26 +13,25 @@ import trio
 from rich.console import Console
 from rich.markup import escape
 
-from emulator.cli.commands.command_errors import reports_errors
+from emulator.cli.command_options import RunOptions
+from emulator.cli.commands.command_errors import CommandFailed, reports_errors
 from emulator.cli.commands.place_arguments import check_places
 from emulator.cli.commands.progress import Progress
 from emulator.cli.commands.spark_ahead import Spark, spark_ahead
 from emulator.cli.commands.unusable import UNUSABLE_RUN
-from emulator.cli.commands.verdict_text import against_kafka, print_account, print_verdict, versions_shown
+from emulator.cli.commands.verdict_text import against_kafka, end_early, print_account, print_verdict, versions_shown
 from emulator.cli.on_spark import SparkMissing, require_spark
 from emulator.cluster.command_execution import playing
-from emulator.exit_codes import HELD, INTERRUPTED, UNKNOWN
-from emulator.judging.ci_reports import NO_REPORTS, CiReports
+from emulator.exit_codes import HELD, INTERRUPTED
 from emulator.judging.recording_match import equal_recording
 from emulator.run_layout import shown
-from emulator.runs.deployment_options import KERNEL_SPEED, Driver, Engine, UnusableOption, check_seed, check_speed
+from emulator.runs.deployment_options import KERNEL_SPEED, UnusableOption, check_seed, check_speed
 from emulator.runs.directory import fresh, prepare, write_observations, write_scenario
 from emulator.runs.engine_choice import UNUSABLE_MACHINES, MakeCluster, machines_for, require_machines
 from emulator.runs.finished import RUNS
 from emulator.runs.network_run import play_network
 from emulator.runs.resolve import Resolved
 from emulator.runs.resolve_named import resolve_named
-from emulator.runs.scenario_sources import place_of_step
 from emulator.scenario.observations.observation_model import Observations
 from emulator.scenario.player.steps import StepFailed
 from emulator.screen import for_lines
@@ -58,72 +56,53 @@ NOT_PLAYED = (StepFailed, ClusterError, ForkServerLost, trio.TooSlowError)
 """Exceptions that end a scenario early."""
 
 
-class RunOptions(msgspec.Struct, frozen=True):
-    """Options of `faultline run`. `of_network`: given options without effect on simulated runs."""
-
-    scenario: str
-    world: str
-    engine: Engine
-    driver: Driver
-    seed: int
-    speed: float | None
-    kafka_version: str | None
-    settings: tuple[str, ...]
-    out: Path | None
-    audit: str | None
-    json: bool
-    settings_files: tuple[str, ...] = ()
-    of_network: tuple[str, ...] = ()
-    ci_reports: CiReports = NO_REPORTS
-    parameters: tuple[str, ...] = ()
-    verbose: bool = False
-
-
 @reports_errors("run", *UNUSABLE_INPUT)
-def run_command(options: RunOptions) -> int:
+def run_command(scenario: str, options: RunOptions) -> int:
     """Play and judge; returns the exit code of a run (see exit_codes)."""
-    resolved = checked(options)
-    judge = _judge_of(options)
+    resolved = checked(scenario, options)
     directory = options.out or fresh(resolved.scenario.id)
-    if options.world == "sim":
-        from emulator.cli.commands.run_simulated import run_simulated
+    if options.world != "sim":
+        prepare(directory)
+        return _run_network(scenario, options, resolved, directory.resolve())
+    from emulator.cli.commands.run_simulated import run_simulated, simulate_into
 
-        if judge == "spark":
-            return _simulated_for_spark(options, resolved, directory)
-        oracle, given = judge == "oracle", options.scenario
-        return run_simulated(
-            resolved, options.seed, directory, with_oracle=oracle, json=options.json, given=given,
-            ci_reports=options.ci_reports, verbose=options.verbose,
-        )  # fmt: skip
+    if options.judge != "spark":
+        return run_simulated(resolved, directory, options, scenario)
+    from audit.commands import audit_command
+
     prepare(directory)
-    return _run_network(options, resolved, directory.resolve())
+    simulate_into(directory, resolved, options.seed)
+    return audit_command(
+        [str(directory)], json=options.json, ci_reports=options.ci_reports, verbose=options.verbose
+    )
 
 
-def checked(options: RunOptions) -> Resolved:
-    """The scenario of options that can be played here. Raises the exceptions of UNUSABLE_INPUT."""
-    resolved = resolved_from(
-        options.scenario, options.kafka_version, options.settings, options.settings_files, options.parameters
+def checked(scenario: str, options: RunOptions) -> Resolved:
+    """The scenario with its options, if it can be played here.
+
+    Raises the exceptions of UNUSABLE_INPUT.
+    """
+    given = options.settings
+    resolved = resolve_named(
+        scenario, given.kafka_version, dict(map(parse_assignment, given.overrides)), given.files, given.parameters
     )
     check_seed(options.seed)
-    if options.world == "sim" and options.of_network:
-        words = ", ".join(options.of_network)
+    of_network = {"--engine": options.engine, "--driver": options.driver, "--speed": options.speed}
+    if options.world == "sim" and (words := ", ".join(name for name, one in of_network.items() if one is not None)):
         raise UnusableOption(f"{words}: no effect on a simulated run; leave it out, or give --world network")
     if options.world == "network" and options.audit == "oracle":
         raise UnusableOption("--audit oracle: judges only simulated runs; give --world sim, or --audit spark or none")
     if options.ci_reports.options and options.audit == "none":
         words = ", ".join(options.ci_reports.options)
         raise UnusableOption(f"{words}: no verdict to write with --audit none; leave out one of them")
+    engine, driver = options.machines
     if options.speed is not None:
-        check_speed(options.speed, options.driver)
+        check_speed(options.speed, driver)
     if options.world != "sim":
-        require_machines(options.engine, options.driver)
+        require_machines(engine, driver)
     check_places(options.ci_reports.places, options.out or RUNS)
-    _require_judge(_judge_of(options))
+    _require_judge(options.judge)
     return resolved
-
-
-def _judge_of(options: RunOptions) -> str:
-    return options.audit or ("oracle" if options.world == "sim" else "spark")
 
 
 def _require_judge(judge: str) -> None:
@@ -136,45 +115,18 @@ def _require_judge(judge: str) -> None:
         raise SparkMissing(f"{error} Or play without Spark: --audit oracle (--world sim) or --audit none") from error
 
 
-def _simulated_for_spark(options: RunOptions, resolved: Resolved, directory: Path) -> int:
-    """Play a run in the simulated world and judge it with Spark from its events."""
-    from audit.commands import audit_command
-    from emulator.cli.commands.run_simulated import simulate_into
-
-    prepare(directory)
-    simulate_into(directory, resolved, options.seed)
-    return audit_command(
-        [str(directory)], json=options.json, ci_reports=options.ci_reports, verbose=options.verbose
-    )
-
-
-def resolved_from(
-    scenario: str,
-    kafka_version: str | None,
-    settings: tuple[str, ...],
-    files: tuple[str, ...] = (),
-    parameters: tuple[str, ...] = (),
-) -> Resolved:
-    """The scenario with its settings and parameters. Raises the exceptions of UNUSABLE_INPUT."""
-    overrides = dict(parse_assignment(text) for text in settings)
-    return resolve_named(scenario, kafka_version, overrides, files, parameters)
-
-
 # --- the network world ----------------------------------------------------------------------------------------------
 
 
-def _run_network(options: RunOptions, resolved: Resolved, directory: Path) -> int:
+def _run_network(scenario: str, options: RunOptions, resolved: Resolved, directory: Path) -> int:
     console = for_lines(stderr=options.json)
     began = time.monotonic()
     try:
         observations, judged = play_and_audit(options, resolved, directory, console)
     except NOT_PLAYED as error:
-        print(not_played(options.scenario, error), file=sys.stderr)
-        options.ci_reports.write_not_played(resolved.scenario.id, str(error))
-        return UNKNOWN
+        return end_early(scenario, resolved, error, options.ci_reports)
     except KeyboardInterrupt:
-        print(f"faultline run: interrupted; its files are in {directory}", file=sys.stderr)
-        return INTERRUPTED
+        raise CommandFailed(f"interrupted; its files are in {directory}", INTERRUPTED) from None
     if judged is None:
         equals = equal_recording(resolved.scenario, resolved.spec.kafka_version, observations)
         where = escape(shown(directory))
@@ -186,9 +138,7 @@ def _run_network(options: RunOptions, resolved: Resolved, directory: Path) -> in
         print(msgspec.json.encode(verdict).decode())
     else:
         print_verdict(console, verdict, against_kafka(resolved, observations), verbose=options.verbose)
-        console.print(
-            f"[dim]{time.monotonic() - began:.1f} s; report:[/] {escape(shown(directory))}/report.html"
-        )
+        console.print(f"[dim]{time.monotonic() - began:.1f} s; report:[/] {escape(shown(directory))}/report.html")
     return code
 
 
@@ -203,8 +153,8 @@ def play_and_audit(
     began = time.monotonic()
     write_scenario(directory, resolved, seed=options.seed, speed=speed)
     with (
-        playing(directory, resolved.scenario.id, options.engine, options.driver),
-        spark_ahead(directory, wanted=_judge_of(options) == "spark") as spark,
+        playing(directory, resolved.scenario.id, *options.machines),
+        spark_ahead(directory, wanted=options.judge == "spark") as spark,
     ):
         observations = _play(options, resolved, directory, speed, console, spark)
         if spark is None:
@@ -214,33 +164,29 @@ def play_and_audit(
             return observations, spark.judge(resolved.scenario.id, began, played_s)
 
 
-def not_played(scenario: str, error: BaseException) -> str:
-    """One line about a scenario that ended early; begins with the step's place in its file."""
-    place = place_of_step(scenario, error.step) if isinstance(error, StepFailed) else ""
-    return f"{place}faultline run: the scenario was not played to its end: {error}"
-
-
 def speed_of(options: RunOptions, of_scenario: float | None) -> float:
     """The clock's factor, by decreasing priority.
 
     1. the driver's, 2. the command's, 3. the scenario's, which in containers is limited to CONTAINER_SPEED.
     """
-    if options.driver == "kernel":
+    engine, driver = options.machines
+    if driver == "kernel":
         return KERNEL_SPEED
     if options.speed is not None:
         return options.speed
     usual = of_scenario or DEFAULT_SPEED
-    return min(usual, CONTAINER_SPEED) if options.engine == "docker" else usual
+    return min(usual, CONTAINER_SPEED) if engine == "docker" else usual
 
 
 def _play(
     options: RunOptions, resolved: Resolved, directory: Path, speed: float, console: Console, spark: Spark | None
 ) -> Observations:
+    engine, driver = options.machines
     if not options.json:
         title = f"[bold]{resolved.scenario.id}[/] on Kafka {versions_shown(resolved)}"
         console.print(f"{title}: {escape(resolved.scenario.title)}")
-        cuts = ", cuts by the kernel" if options.driver == "kernel" else ""
-        console.print(f"[dim]{LIVING[options.engine]}{cuts}, clock x{speed:g}, seed {options.seed}[/]")
+        cuts = ", cuts by the kernel" if driver == "kernel" else ""
+        console.print(f"[dim]{LIVING[engine]}{cuts}, clock x{speed:g}, seed {options.seed}[/]")
         print_account(console, resolved.account)
 
     async def play(make_cluster: MakeCluster) -> Observations:
@@ -260,7 +206,7 @@ def _play(
                 progress.say("played; Spark starts" if not spark.ready_s else "played")
         return played.observations
 
-    machines = machines_for(resolved.spec.topology, directory, engine=options.engine, driver=options.driver)
+    machines = machines_for(resolved.spec.topology, directory, engine=engine, driver=driver)
     progress = Progress(console, spark)
     try:
         with progress, machines as make:

@@ -1,19 +1,17 @@
 """`faultline run SCENARIO --world sim`: one seed, its directory, the oracle's verdict."""
 
-import sys
 from pathlib import Path
 from time import perf_counter
 
 import msgspec
 from rich.markup import escape
 
-from emulator.cli.commands.verdict_text import against_kafka, print_account, print_verdict, versions_shown
-from emulator.exit_codes import HELD, UNKNOWN
-from emulator.judging.ci_reports import NO_REPORTS, CiReports
+from emulator.cli.command_options import RunOptions
+from emulator.cli.commands.verdict_text import against_kafka, end_early, print_account, print_verdict, versions_shown
+from emulator.exit_codes import HELD
 from emulator.judging.judged import JudgedRun, play_and_judge
 from emulator.runs.directory import prepare, write_simulated, write_verdict
 from emulator.runs.resolve import Resolved
-from emulator.runs.scenario_sources import place_of_step
 from emulator.runs.simulated import play
 from emulator.scenario.observations.recording_parsing import plain
 from emulator.scenario.player.steps import StepFailed
@@ -21,42 +19,34 @@ from emulator.screen import for_lines
 from emulator.worlds.simulated.heap import RunTooLong
 
 
-def run_simulated(
-    resolved: Resolved, seed: int, directory: Path, *, with_oracle: bool = True, json: bool = False,
-    given: str = "", ci_reports: CiReports = NO_REPORTS, verbose: bool = False,
-) -> int:  # fmt: skip
+def run_simulated(resolved: Resolved, directory: Path, options: RunOptions, scenario: str = "") -> int:
     """Play, write the run's directory and print the verdict; returns the exit code.
 
-    `with_oracle` False: the run stays unjudged. `json`: only the verdict on stdout. `given`: the scenario as the
-    command line names it, an id or a file; by default its id.
-
-    Raises NotEmpty, OSError.
+    `scenario`: as the command line names it, an id or a file; by default its id. Raises NotEmpty, OSError.
     """
     began_s = perf_counter()
     prepare(directory)
     try:
         run = None
-        if with_oracle:
-            run = judge_into(directory, resolved, seed)
+        if options.judge == "oracle":
+            run = judge_into(directory, resolved, options.seed)
         else:
-            simulate_into(directory, resolved, seed)
+            simulate_into(directory, resolved, options.seed)
     except (StepFailed, RunTooLong) as error:
-        place = place_of_step(given or resolved.scenario.id, error.step) if isinstance(error, StepFailed) else ""
-        print(f"{place}faultline run: the scenario was not played to its end: {error}", file=sys.stderr)
-        ci_reports.write_not_played(resolved.scenario.id, str(error))
-        return UNKNOWN
-    console = for_lines(stderr=json)
+        return end_early(scenario or resolved.scenario.id, resolved, error, options.ci_reports)
+    console = for_lines(stderr=options.json)
     if run is None:
         console.print(f"not judged; the run is in {escape(str(directory))}")
         return HELD
-    ci_reports.write([msgspec.to_builtins(run.verdict)])
-    if json:
+    options.ci_reports.write([msgspec.to_builtins(run.verdict)])
+    if options.json:
         print(msgspec.json.encode(run.verdict).decode())
         return run.verdict.exit_code
-    title = f"[bold]{resolved.scenario.id}[/] on Kafka {versions_shown(resolved)}, simulated with seed {seed}"
+    title = f"[bold]{resolved.scenario.id}[/] on Kafka {versions_shown(resolved)}, simulated with seed {options.seed}"
     console.print(f"{title}: {escape(resolved.scenario.title)}")
     print_account(console, resolved.account)
-    print_verdict(console, msgspec.to_builtins(run.verdict), against_kafka(resolved, run.observations), verbose=verbose)
+    compared = against_kafka(resolved, run.observations)
+    print_verdict(console, msgspec.to_builtins(run.verdict), compared, verbose=options.verbose)
     console.print(f"[dim]{perf_counter() - began_s:.2f} s; the run is in[/] {escape(str(directory))}")
     return run.verdict.exit_code
 

@@ -7,13 +7,13 @@ outcomes than recordings; there a run need not equal one.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from textwrap import wrap
 from time import perf_counter
 from typing import Any
 
 import msgspec
 
+from emulator.cli.command_options import SimOptions
 from emulator.cli.commands.campaign_playing import play_campaign
 from emulator.cli.commands.command_errors import reports_errors
 from emulator.cli.commands.place_arguments import check_places
@@ -24,7 +24,6 @@ from emulator.exit_codes import BROKEN, BUG, HELD, UNKNOWN
 from emulator.judging.campaigns.campaign_runs import CampaignOptions, about_of, check_cells, recordings_for
 from emulator.judging.campaigns.row import Row
 from emulator.judging.campaigns.space import Space, UnusableSpace, checked, parse_seeds
-from emulator.judging.ci_reports import NO_REPORTS, CiReports
 from emulator.judging.event_causes import causes_of, with_events
 from emulator.packaged import GOLDEN
 from emulator.runs.resolve import Resolved
@@ -39,49 +38,39 @@ LINE_MAX = 110
 
 
 @reports_errors("sim", *UNUSABLE_CAMPAIGN, unknown=(NotOnSpark,))
-def sim_command(
-    scenario: str,
-    seeds: str,
-    kafka_version: str | None,
-    overrides: tuple[str, ...],
-    out: Path | None,
-    golden: Path | None,
-    json: bool,
-    settings_files: tuple[str, ...] = (),
-    ci_reports: CiReports = NO_REPORTS,
-    parameters: tuple[str, ...] = (),
-    master: str | None = None,
-) -> int:
+def sim_command(scenario: str, options: SimOptions) -> int:
     """Play seeds and summarize them: results to stdout, errors and progress to stderr.
 
     An interrupt leaves no process. Of a campaign (`out`), the rows so far are kept.
     """
-    wanted = parse_seeds(seeds)
-    folder = golden if golden is not None else GOLDEN
+    wanted = parse_seeds(options.seeds)
+    folder = options.golden or GOLDEN
+    given = options.settings
     space = Space(
-        scenario=scenario, first_seed=wanted.start, seeds=len(wanted), kafka_version=kafka_version,
-        overrides=overrides, parameters=parameters, settings_files=settings_files,
+        scenario=scenario, first_seed=wanted.start, seeds=len(wanted), kafka_version=given.kafka_version,
+        overrides=given.overrides, parameters=given.parameters, settings_files=given.files,
     )  # fmt: skip
-    options = CampaignOptions(checked(space), str(folder), "" if out is None else str(out))
-    resolved = check_cells(options)
-    recordings = tuple(recordings_for(options, space.draw(0), resolved))
-    if golden is not None and not golden.is_dir():
-        raise UnusableSpace(f"--golden {golden}: no such folder")
-    check_places(ci_reports.places, out)
-    require_spark(master)
+    campaign = CampaignOptions(checked(space), str(folder), "" if options.out is None else str(options.out))
+    resolved = check_cells(campaign)
+    recordings = tuple(recordings_for(campaign, space.draw(0), resolved))
+    if options.golden is not None and not options.golden.is_dir():
+        raise UnusableSpace(f"--golden {options.golden}: no such folder")
+    ci_reports = options.ci_reports
+    check_places(ci_reports.places, options.out)
+    require_spark(options.master)
     began_s = perf_counter()
     results: list[Row] = []
     compared = recordings_of(resolved.scenario.id, resolved.spec.kafka_version, folder)
     before = play_campaign(
-        options, range(space.runs), lambda: about_of("sim", space, recordings=compared), results.append,
-        title=f"{resolved.scenario.id} on Kafka {versions_shown(resolved)}", out=out, master=master,
+        campaign, range(space.runs), lambda: about_of("sim", space, recordings=compared), results.append,
+        title=f"{resolved.scenario.id} on Kafka {versions_shown(resolved)}", out=options.out, master=options.master,
     )  # fmt: skip
     results.sort(key=lambda row: row.seed)
     if before:  # an earlier command played some of them
         began_s = perf_counter() - sum(row.wall_s for row in results)
     summary = summary_of(resolved, recordings, results, perf_counter() - began_s)
     ci_reports.write_seeds(summary, codes_of(resolved, recordings, results))
-    if json:
+    if options.json:
         print(msgspec.json.encode(summary).decode())
     else:
         print("\n".join(as_text(summary)))

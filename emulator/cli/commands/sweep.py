@@ -11,6 +11,7 @@ from time import perf_counter
 
 import msgspec
 
+from emulator.cli.command_options import SweepOptions
 from emulator.cli.commands.campaign_playing import play_campaign
 from emulator.cli.commands.command_errors import reports_errors
 from emulator.cli.commands.place_arguments import check_places
@@ -31,24 +32,6 @@ from emulator.screen import Screen, for_lines
 SEEDS = "1..10"
 
 
-class SweepOptions(msgspec.Struct, frozen=True):
-    """Options of `faultline sweep`. `runs`: size of a random sample of the matrix; None: all."""
-
-    scenario: str
-    sets: tuple[str, ...] = ()
-    parameters: tuple[str, ...] = ()
-    kafka_version: str | None = None
-    seeds: str | None = None
-    settings_files: tuple[str, ...] = ()
-    measures: tuple[str, ...] = ()
-    runs: int | None = None
-    out: Path | None = None
-    csv: Path | None = None
-    html: Path | None = None
-    json: bool = False
-    master: str | None = None
-
-
 class Summary(msgspec.Struct):
     """Cells of all rows, by number; it keeps no row.
 
@@ -64,13 +47,13 @@ class Summary(msgspec.Struct):
 
 
 @reports_errors("sweep", *UNUSABLE_CAMPAIGN, unknown=(NotOnSpark,))
-def sweep_command(options: SweepOptions) -> int:
+def sweep_command(scenario: str, options: SweepOptions) -> int:
     """Write the table to stdout, errors and progress to stderr.
 
     An interrupt leaves no process. Of a campaign (`out`), the rows so far are kept.
     """
     began_s = perf_counter()
-    sweep = _sweep(options)
+    sweep = _sweep(scenario, options)
     space = sweep.space
     if options.runs is not None and options.runs < 1:
         raise UnusableSpace(f"--runs {options.runs}: at least 1")
@@ -78,7 +61,7 @@ def sweep_command(options: SweepOptions) -> int:
     require_spark(options.master)
     campaign = CampaignOptions(space)
     try:
-        scenario = check_cells(campaign).scenario
+        found = check_cells(campaign).scenario
     except UNUSABLE_SCENARIO as error:
         raise sweep.placed(error) from error
     only = min(options.runs or 0, space.runs)
@@ -86,7 +69,7 @@ def sweep_command(options: SweepOptions) -> int:
     summary = Summary()
     before = play_campaign(
         campaign, numbers, lambda: about_of("sweep", space, only), summary.add,
-        title=f"{scenario.id}: {space.cells} cells", out=options.out, master=options.master,
+        title=f"{found.id}: {space.cells} cells", out=options.out, master=options.master,
     )  # fmt: skip
     wall_s = perf_counter() - began_s
     cells = [summary.cells[number] for number in sorted(summary.cells)]
@@ -96,33 +79,33 @@ def sweep_command(options: SweepOptions) -> int:
     if options.html is not None:
         write_whole(options.html, page(space, cells, only).encode())
     if options.json:
-        _print_json(scenario.id, space, cells, wall_s, code, only, before)
+        _print_json(found.id, space, cells, wall_s, code, only, before)
     else:
-        _print(sweep, scenario.title, cells, wall_s, only, before)
+        _print(sweep, found.title, cells, wall_s, only, before)
     return code
 
 
-def _sweep(options: SweepOptions) -> Sweep:
+def _sweep(scenario: str, options: SweepOptions) -> Sweep:
     """The sweep of the options; without an axis, the sweep of that name.
 
     Raises UnusableSpace and the exceptions of reading a sweep.
     """
     seeds = None if options.seeds is None else parse_seeds(options.seeds)
-    measures = tuple(map(measure_named, options.measures))
-    if not options.sets and not options.parameters and not options.kafka_version:
-        found = find_sweep(options.scenario, seeds)
+    measures = tuple(map(measure_named, options.measure))
+    if not options.overrides and not options.parameters and not options.kafka_version:
+        found = find_sweep(scenario, seeds)
         if found is not None:
-            space = msgspec.structs.replace(found.space, settings_files=options.settings_files)
+            space = msgspec.structs.replace(found.space, settings_files=options.files)
             shown = tuple(dict.fromkeys((*found.measures, *measures)))
             return msgspec.structs.replace(found, space=space, measures=shown)
-        raise UnusableSpace(_no_axis(options.scenario))
+        raise UnusableSpace(_no_axis(scenario))
     space = sweep_of(
-        options.scenario,
-        sets=options.sets,
+        scenario,
+        sets=options.overrides,
         parameters=options.parameters,
         versions=options.kafka_version,
         seeds=seeds or parse_seeds(SEEDS),
-        settings_files=options.settings_files,
+        settings_files=options.files,
     )
     return Sweep(space, measures=measures)
 

@@ -1,5 +1,6 @@
 """A verdict as text: faults, expectations, promises, evidence, and the result."""
 
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -10,12 +11,16 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from emulator.exit_codes import UNKNOWN
+from emulator.judging.ci_reports import CiReports
 from emulator.judging.recording_match import equal_recording, recorded_as_played, recorded_versions
 from emulator.runs.resolve import Resolved
+from emulator.runs.scenario_sources import place_of_step
 from emulator.runs.starts import versions_played
 from emulator.runs.verdict_file import RANKS, USUAL, Rank, evidence_text, rank_of, usual_text
 from emulator.scenario.expectation_text import saw_words
 from emulator.scenario.observations.observation_model import Observations
+from emulator.scenario.player.steps import StepFailed
 from emulator.settings.account import Account, lines
 
 MARKS: dict[bool | str, str] = {
@@ -37,6 +42,19 @@ LAST_WORDS = {
 def versions_shown(resolved: Resolved) -> str:
     """`2.6`; of brokers that change theirs `0.11, then 2.8`."""
     return ", then ".join(versions_played(resolved.spec, resolved.scenario.steps))
+
+
+def not_played(scenario: str, error: BaseException) -> str:
+    """One line about a scenario that ended early; begins with the step's place in its file."""
+    place = place_of_step(scenario, error.step) if isinstance(error, StepFailed) else ""
+    return f"{place}faultline run: the scenario was not played to its end: {error}"
+
+
+def end_early(scenario: str, resolved: Resolved, error: BaseException, ci_reports: CiReports) -> int:
+    """Report a scenario that ended early; returns the exit code."""
+    print(not_played(scenario, error), file=sys.stderr)
+    ci_reports.write_not_played(resolved.scenario.id, str(error))
+    return UNKNOWN
 
 
 def print_account(console: Console, account: Account) -> None:

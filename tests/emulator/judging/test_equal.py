@@ -7,6 +7,7 @@ import pytest
 from rich.console import Console
 
 from audit.expected import expected_of
+from emulator.cli.command_options import RunOptions
 from emulator.cli.commands import run_simulated
 from emulator.cli.commands.run_simulated import judge_into
 from emulator.cli.commands.verdict_text import against_kafka, print_verdict
@@ -84,16 +85,14 @@ def test_versions_are_in_their_order() -> None:
     assert equal_recording(resolved.scenario, "2.6", observations) is None
 
 
-def test_a_run_without_judgement_is_neither_watched_nor_judged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_without_judgement_is_neither_watched_nor_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def judged(*args: object, **named: object) -> None:
         raise AssertionError("--audit none")
 
     monkeypatch.setattr(run_simulated, "play_and_judge", judged)
     resolved = resolve(find_scenario("min-insync"))
-    assert run_simulated.run_simulated(resolved, 1, tmp_path / "run", with_oracle=False) == 0
+    assert run_simulated.run_simulated(resolved, tmp_path / "run", RunOptions(world="sim", audit="none")) == 0
     assert (tmp_path / "run" / "observations.json").exists()
     assert not (tmp_path / "run" / "verdict.json").exists()
     with pytest.raises(AssertionError, match="--audit none"):
-        run_simulated.run_simulated(resolved, 1, tmp_path / "judged", with_oracle=True)
+        run_simulated.run_simulated(resolved, tmp_path / "judged", RunOptions(world="sim"))

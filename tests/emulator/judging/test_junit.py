@@ -7,9 +7,10 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
-from emulator.cli.commands.run_scenario import RunOptions, run_command
+from emulator.cli.command_options import RunOptions, SimOptions
+from emulator.cli.commands.run_scenario import run_command
 from emulator.cli.commands.sim import sim_command
-from emulator.judging.ci_reports import CiReports
+from emulator.cli.play_options import ScenarioSettings
 from emulator.judging.junit import junit_xml
 from emulator.judging.test_cases import Case, Suite, suite_of, suites_of
 from emulator.runs.verdict_file import CheckVerdict, ExpectationVerdict, Verdict, compose
@@ -45,9 +46,7 @@ def verdict(**changed: Any) -> Verdict:
         ({"reasons": ["timers were late", "a fault did nothing"]}, 0, 1),
     ],
 )
-def test_a_build_passes_if_the_run_is_valid_and_only_then(
-    changed: dict[str, Any], failures: int, errors: int
-) -> None:
+def test_a_build_passes_if_the_run_is_valid_and_only_then(changed: dict[str, Any], failures: int, errors: int) -> None:
     found = verdict(**changed)
     root = ElementTree.fromstring(junit_xml([suite_of(msgspec.to_builtins(found))]))
     assert (root.get("failures"), root.get("errors"), root.get("tests")) == (str(failures), str(errors), "3")
@@ -72,21 +71,19 @@ def test_runs_of_one_scenario_are_distinguished_and_evidence_by_its_partition() 
     assert "violated 3\nt-1: lost <x>\nand 2 more" in "".join(root.itertext())
 
 
-def options(scenario: str, out: Path, junit: Path, **changed: Any) -> RunOptions:
-    plain = RunOptions(scenario, "sim", "process", "nodes", 1, None, None, (), out, None, False)
-    plain = msgspec.structs.replace(plain, ci_reports=CiReports(junit, junit.with_suffix(".md")))
-    return msgspec.structs.replace(plain, **changed)
+def options(out: Path, junit: Path, **more: Any) -> RunOptions:
+    return RunOptions(world="sim", out=out, junit=junit, markdown=junit.with_suffix(".md"), **more)
 
 
 def test_a_run_writes_it_also_when_it_is_not_played_to_its_end(tmp_path: Path) -> None:
     file, never = tmp_path / "junit.xml", tmp_path / "never.yaml"
-    assert run_command(options("az-isolated-leader", tmp_path / "run", file)) == 0
+    assert run_command("az-isolated-leader", options(tmp_path / "run", file)) == 0
     root = ElementTree.fromstring(file.read_bytes())
     assert root.get("failures") == root.get("errors") == "0" and int(root.get("tests", "0")) > 10
     assert file.with_suffix(".md").read_text().startswith("## ✅ as expected: `az-isolated-leader`\n")
-    assert run_command(options("az-isolated-leader", tmp_path / "none", file, audit="none")) == 2
+    assert run_command("az-isolated-leader", options(tmp_path / "none", file, audit="none")) == 2
     never.write_text(NEVER, encoding="utf-8")
-    code = run_command(options(str(never), tmp_path / "two", file))
+    code = run_command(str(never), options(tmp_path / "two", file))
     if code == 3:
         assert ElementTree.fromstring(file.read_bytes()).get("errors") == "1"
         assert "It was not played to its end: " in file.with_suffix(".md").read_text()
@@ -96,12 +93,14 @@ def test_a_run_writes_it_also_when_it_is_not_played_to_its_end(tmp_path: Path) -
 
 def test_seeds_are_a_case_each(tmp_path: Path) -> None:
     file = tmp_path / "junit.xml"
-    assert sim_command("az-isolated-leader", "1..2", None, (), None, None, True, (), CiReports(file)) == 0
+    assert sim_command("az-isolated-leader", SimOptions(seeds="1..2", json=True, junit=file)) == 0
     names = [case.get("name") for case in ElementTree.fromstring(file.read_bytes()).iter("testcase")]
     assert names == ["seed 1", "seed 2"]
     wrong = ("replica.lag.time.max.ms=1000000",)
-    both = CiReports(file, tmp_path / "seeds.md")
-    code = sim_command("az-isolated-leader", "1..2", None, wrong, None, None, True, (), both)
+    settings, page = ScenarioSettings(overrides=wrong), tmp_path / "seeds.md"
+    code = sim_command(
+        "az-isolated-leader", SimOptions(seeds="1..2", settings=settings, json=True, junit=file, markdown=page)
+    )
     root = ElementTree.fromstring(file.read_bytes())
     assert code != 0 and int(root.get("failures", "0")) + int(root.get("errors", "0")) == 2
     replay = "faultline run az-isolated-leader --world sim --seed 1"

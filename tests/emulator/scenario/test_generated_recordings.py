@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from emulator.cli.commands.run_scenario import RunOptions, run_command
+from emulator.cli.command_options import RunOptions
+from emulator.cli.commands.run_scenario import run_command
 from emulator.runs import simulated
 from emulator.scenario.recorded_conditions import MEANING
 from tests.generated_inputs import tallied
@@ -27,11 +28,8 @@ def _ended(document: Any, directory: Path) -> int:
     directory.mkdir()
     file = directory / "1.json"
     file.write_bytes(json.dumps(document).encode())
-    options = RunOptions(
-        scenario=str(file), world="sim", engine="process", driver="nodes", seed=1, speed=None, kafka_version=None,
-        settings=(), out=directory / "run", audit="oracle", json=True,
-    )  # fmt: skip
-    return exit_code(lambda: run_command(options))
+    options = RunOptions(world="sim", out=directory / "run", audit="oracle", json=True)
+    return exit_code(lambda: run_command(str(file), options))
 
 
 @pytest.mark.parametrize("first", range(0, CASES, 50))

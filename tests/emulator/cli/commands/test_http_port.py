@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator.cli.commands.live_up import UpOptions, up_command
+from emulator.cli.command_options import UpOptions
+from emulator.cli.commands.live_up import up_command
 from emulator.cluster.cluster_registry import clusters
 
 
@@ -28,7 +29,7 @@ def test_what_is_no_port(port: int, nowhere: None, capsys: pytest.CaptureFixture
 def test_a_time_limit_out_of_range_is_refused_before_anything_is_started(
     wait_s: float, nowhere: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert up_command(UpOptions(wait_s=wait_s)) == 2
+    assert up_command(UpOptions(wait=wait_s)) == 2
     assert capsys.readouterr() == ("", f"faultline up: --wait {wait_s:g}: from 0 to 86400 seconds\n")
     assert list(Path().iterdir()) == [] and not clusters()
 

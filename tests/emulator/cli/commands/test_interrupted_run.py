@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 import trio
 
+from emulator.cli.command_options import RunOptions
 from emulator.cli.commands import run_scenario
-from emulator.cli.commands.run_scenario import RunOptions, run_command
+from emulator.cli.commands.run_scenario import run_command
 from emulator.exit_codes import INTERRUPTED
 
 
@@ -33,10 +34,7 @@ def test_an_interrupt_comes_between_two_steps_and_not_in_one(
     monkeypatch.setattr(run_scenario, "play_network", play)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        options = RunOptions(
-            "az-isolated-leader", "network", "process", "nodes", 1, None, None, (), tmp_path / "run", "none", False
-        )
-        assert run_command(options) == INTERRUPTED
+        assert run_command("az-isolated-leader", RunOptions(out=tmp_path / "run", audit="none")) == INTERRUPTED
     finally:
         signal.signal(signal.SIGINT, before)
     assert steps == ["begun", "done"]

@@ -11,8 +11,8 @@ from msgspec import inspect
 from rich.console import Console
 
 from emulator.cli.app import app
+from emulator.cli.cluster_options import CLUSTER, ClusterOptions, ProduceOptions, TopicOptions
 from emulator.cli.commands import live_clients, live_topics
-from emulator.cli.commands.control_calls import ControlCall
 from emulator.cli.commands.live_clients import create_topic_command, produce_command
 from emulator.cli.commands.live_faults import machine_command
 from emulator.cli.commands.live_topics import add_partitions_command, alter_broker_command, reassign_command
@@ -26,7 +26,7 @@ def sent_requests(monkeypatch: pytest.MonkeyPatch) -> list[ControlRequest]:
     """Requests that the command would send to a cluster."""
     found: list[ControlRequest] = []
 
-    def ask(call: ControlCall, what: ControlRequest, *show: Any) -> int:
+    def ask(options: ClusterOptions, what: ControlRequest, *show: Any) -> int:
         found.append(what)
         return 0
 
@@ -36,7 +36,7 @@ def sent_requests(monkeypatch: pytest.MonkeyPatch) -> list[ControlRequest]:
 
 
 def produce(values: Sequence[str]) -> int:
-    return produce_command(ControlCall("produce"), "all", topic="t", values=list(values))
+    return produce_command(CLUSTER, "t", values, ProduceOptions(acks="all"))
 
 
 def test_values_are_the_lines_of_standard_input(
@@ -52,7 +52,7 @@ def test_a_value_has_its_key_before_the_separator(
     sent_requests: list[ControlRequest], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def keyed(*values: str, separator: str = ":") -> int:
-        return produce_command(ControlCall("produce"), "all", separator, topic="t", values=list(values))
+        return produce_command(CLUSTER, "t", values, ProduceOptions(acks="all", key_separator=separator))
 
     monkeypatch.setattr("sys.stdin", io.StringIO("k:a:b\n:c\n"))
     assert keyed("-") == 0
@@ -94,17 +94,17 @@ def test_what_cannot_be_written_is_one_line_and_2(
 def test_a_move_that_says_not_where_to(
     sent_requests: list[ControlRequest], capsys: pytest.CaptureFixture[str], moves: list[str], message: str
 ) -> None:
-    assert reassign_command(ControlCall("reassign"), moves) == 2 and sent_requests == []
+    assert reassign_command(CLUSTER, moves) == 2 and sent_requests == []
     assert capsys.readouterr().err == f"faultline reassign: {message}\n"
 
 
 def test_moves_are_requested_together(sent_requests: list[ControlRequest]) -> None:
-    assert reassign_command(ControlCall("reassign"), ["t-0=2,3", "t-1=0"]) == 0
+    assert reassign_command(CLUSTER, ["t-0=2,3", "t-1=0"]) == 0
     assert sent_requests == [Reassign({"t-0": list(brokers(2, 3)), "t-1": [BrokerId(0)]})]
 
 
 def test_a_fault_on_no_machine_says_what_may_be_named(capsys: pytest.CaptureFixture[str]) -> None:
-    assert machine_command(ControlCall("kill"), "kill", ()) == 2
+    assert machine_command("kill", CLUSTER, ()) == 2
     assert capsys.readouterr().err == ("faultline kill: which nodes? kill broker-0, several, az-0, or 'broker-*'\n")
 
 
@@ -129,10 +129,10 @@ def test_a_topic_marked_for_deletion_is_reported(capsys: pytest.CaptureFixture[s
 def test_brokers_that_are_none_are_refused_in_one_line(
     brokers_: str, sent_requests: list[ControlRequest], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert create_topic_command(ControlCall("topic create"), "t", [brokers_], 0, 0, (), ()) == 2
-    assert add_partitions_command(ControlCall("topic add-partitions"), "t", 2, [brokers_]) == 2
-    assert reassign_command(ControlCall("reassign"), [f"t-0={brokers_}"]) == 2
-    assert alter_broker_command(ControlCall("broker alter"), brokers_, ["log.retention.ms=1"], ()) == 2
+    assert create_topic_command(CLUSTER, "t", TopicOptions(assignment=(brokers_,))) == 2
+    assert add_partitions_command(CLUSTER, "t", 2, [brokers_]) == 2
+    assert reassign_command(CLUSTER, [f"t-0={brokers_}"]) == 2
+    assert alter_broker_command(CLUSTER, brokers_, ["log.retention.ms=1"], ()) == 2
     assert sent_requests == [] and len(capsys.readouterr().err.splitlines()) == 4
 
 

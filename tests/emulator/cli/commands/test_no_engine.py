@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from emulator.cli.commands.live_up import UpOptions, up_command
-from emulator.cli.commands.run_scenario import RunOptions, run_command
+from emulator.cli.command_options import RunOptions, UpOptions
+from emulator.cli.commands.live_up import up_command
+from emulator.cli.commands.run_scenario import run_command
 from emulator.cluster.cluster_registry import clusters, plays
 
 NO_ENGINE = "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?"
@@ -36,8 +37,7 @@ def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run() -> int:
-    words = 1, None, None, (), None, None, False
-    return run_command(RunOptions("az-isolated-leader", "network", "docker", "nodes", *words))
+    return run_command("az-isolated-leader", RunOptions(engine="docker"))
 
 
 def test_no_engine_leaves_no_directory(docker: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,8 +12,10 @@ import msgspec
 import psutil
 import pytest
 
+from emulator.cli.command_options import RunOptions, SimOptions
 from emulator.cli.commands.run_simulated import run_simulated
 from emulator.cli.commands.sim import sim_command
+from emulator.cli.play_options import ScenarioSettings
 from emulator.judging.campaigns.space import Space, UnusableSpace, parse_seeds
 from emulator.packaged import GOLDEN
 from emulator.runs.resolve import resolve
@@ -39,10 +41,8 @@ expectations:
 
 
 def sim(scenario: str, seeds: str, *overrides: str, **given: Any) -> int:
-    more = {"kafka_version": None, "out": None, "golden": None, "json": False, **given}
-    return sim_command(
-        scenario, seeds, more["kafka_version"], overrides, more["out"], more["golden"], more["json"]
-    )
+    settings = ScenarioSettings(kafka_version=given.pop("kafka_version", None), overrides=overrides)
+    return sim_command(scenario, SimOptions(seeds=seeds, settings=settings, **given))
 
 
 def test_seeds_that_all_equal_real_kafka_end_with_0(capsys: pytest.CaptureFixture[str]) -> None:
@@ -182,18 +182,16 @@ def test_an_interrupt_leaves_no_process() -> None:
 
 def test_a_run_prints_its_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     resolved = resolve(find_scenario("az-isolated-leader"), "2.6")
-    assert run_simulated(resolved, 3, tmp_path / "run") == 0
+    assert run_simulated(resolved, tmp_path / "run", RunOptions(world="sim", seed=3)) == 0
     out = capsys.readouterr().out
     assert "equals real Kafka: az-isolated-leader@2.6/1.json" in out
     assert "lost-acknowledged: violated (3), as expected" in out
     assert (tmp_path / "run" / "verdict.json").is_file()
 
 
-def test_a_run_prints_its_verdict_as_json_and_nothing_else(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_prints_its_verdict_as_json_and_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     resolved = resolve(find_scenario("az-isolated-leader"), "2.6")
-    assert run_simulated(resolved, 3, tmp_path / "run", json=True) == 0
+    assert run_simulated(resolved, tmp_path / "run", RunOptions(world="sim", seed=3, json=True)) == 0
     out, err = capsys.readouterr()
     assert msgspec.json.decode(out) == msgspec.json.decode((tmp_path / "run" / "verdict.json").read_bytes())
     assert err == ""
@@ -201,7 +199,7 @@ def test_a_run_prints_its_verdict_as_json_and_nothing_else(
 
 def test_a_run_that_is_left_unjudged_has_no_verdict(tmp_path: Path) -> None:
     resolved = resolve(find_scenario("az-isolated-leader"), "2.6")
-    assert run_simulated(resolved, 3, tmp_path / "run", with_oracle=False) == 0
+    assert run_simulated(resolved, tmp_path / "run", RunOptions(world="sim", seed=3, audit="none")) == 0
     assert not (tmp_path / "run" / "verdict.json").exists()
     assert (tmp_path / "run" / "observations.json").is_file()
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from emulator.cli.commands.advise import AdviseOptions, advise_command
+from emulator.cli.command_options import AdviseOptions
+from emulator.cli.commands.advise import advise_command
 from emulator.exit_codes import UNUSABLE
 from emulator.judging.advice.advice import Advice, advise, options_of
 from emulator.judging.advice.advice_runs import AdviceWorker, Choice, FaultPlayer, base_of, text_of
@@ -243,5 +244,5 @@ def test_an_error_in_a_file_is_reported_with_its_line_and_rule(
 ) -> None:
     file = tmp_path / f"{whose}.properties"
     file.write_text(text + "\n", encoding="utf-8")
-    assert advise_command(AdviseOptions(files=(f"{whose}:{file}",))) == UNUSABLE
+    assert advise_command((f"{whose}:{file}",), AdviseOptions()) == UNUSABLE
     assert reported in capsys.readouterr().err.replace(f"{whose}.properties", whose)

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from emulator.cli.commands.live_up import UpOptions, up_command
+from emulator.cli.command_options import UpOptions
+from emulator.cli.commands.live_up import up_command
 from emulator.worlds.containers.images import require_image, require_images
 from emulator.worlds.containers.tool import DockerFailed, DockerMissing
 
@@ -82,7 +83,7 @@ def test_up_makes_nothing_then(engine: Path, tmp_path: Path, capsys: pytest.Capt
     own = tmp_path / "own.yml"
     own.write_text((Path(__file__).parents[4] / "compose" / "three-az.yml").read_text())
     has(engine, broker_0={"image": "own:1"})
-    assert up_command(UpOptions(topology="own.yml", engine="docker")) == 2
+    assert up_command(UpOptions(engine="docker"), "own.yml") == 2
     assert capsys.readouterr().err.startswith("faultline up: own.yml: service broker-0: no image own:1; FAULTLINE")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bin", "own.yml"]
     requested = (engine / "asked").read_text().splitlines()
