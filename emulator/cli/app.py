@@ -293,9 +293,8 @@ def settings(*names: str, kafka_version: KafkaVersion = None, json: bool = False
     return settings_command(names, kafka_version, json)
 
 
-app_live.add_to(app)
-app_live_machines.add_to(app)
-app_live_use.add_to(app)
+for _commands in (app_live.app, app_live_machines.app, app_live_use.app):
+    app.command(_commands, name="*")
 
 scenarios_app = App(name="scenarios", help="The catalogue of scenarios.")
 app.command(scenarios_app)

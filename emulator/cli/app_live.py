@@ -21,17 +21,10 @@ LIVE = Group.create_ordered("Long-running clusters")
 app = App(name="live")
 
 
-def add_to(main: App) -> None:
-    """Mount every command of this module beside those of `main`."""
-    for name in _COMMANDS:
-        app[name].group = LIVE
-        main.command(app[name], name=name)
-
-
 # --- the cluster ----------------------------------------------------------------------------------------------------
 
 
-@app.command
+@app.command(group=LIVE)
 def up(topology: str = "three-az", /, *, options: UpOptions = UP) -> int:
     """Start a cluster that runs until `down`.
 
@@ -45,7 +38,7 @@ def up(topology: str = "three-az", /, *, options: UpOptions = UP) -> int:
     return up_command(options, topology)
 
 
-@app.command
+@app.command(group=LIVE)
 def attach(topology: str = "three-az", /, *, project: str | None = None, json: Json = False) -> int:
     """Register a cluster that `docker compose up` started, for the other commands.
 
@@ -61,7 +54,7 @@ def attach(topology: str = "three-az", /, *, project: str | None = None, json: J
     return attach_command(topology, project, json)
 
 
-@app.command
+@app.command(group=LIVE)
 def down(*, all_: Annotated[Flag, Parameter(name="--all")] = False, options: ClusterOptions = CLUSTER) -> int:
     """Stop a cluster, and clean up after killed ones.
 
@@ -75,7 +68,7 @@ def down(*, all_: Annotated[Flag, Parameter(name="--all")] = False, options: Clu
     return down_command(options, all_)
 
 
-@app.command
+@app.command(group=LIVE)
 def status(*, watch: bool = False, options: ClusterOptions = CLUSTER) -> int:
     """Show each node's own view: leaders, controllers and log ends; and the faults in force.
 
@@ -113,10 +106,10 @@ def _link_command(fault: type[LinkFault]) -> Callable[..., int]:
 
 
 for _verb, _fault in LINK_FAULTS.items():
-    app.command(_link_command(_fault), name=_verb)
+    app.command(_link_command(_fault), name=_verb, group=LIVE)
 
 
-@app.command
+@app.command(group=LIVE)
 def heal(*places: Words, kind: LinkFaultKind | None = None, options: ClusterOptions = CLUSTER) -> int:
     """End the link faults that name all of these places; without places, every link fault.
 
@@ -132,6 +125,3 @@ def heal(*places: Words, kind: LinkFaultKind | None = None, options: ClusterOpti
     from emulator.cli.commands.live_faults import heal_command
 
     return heal_command(options, places, kind or "")
-
-
-_COMMANDS = ("up", "attach", "down", "status", *LINK_FAULTS, "heal")

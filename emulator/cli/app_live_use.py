@@ -26,6 +26,10 @@ app = App(name="use")
 topic_app = App(name="topic", help="Topics of a running cluster.", group=LIVE)
 broker_app = App(name="broker", help="Brokers of a running cluster.", group=LIVE)
 workload_app = App(name="workload", help="Producers and consumers that run in the background.", group=LIVE)
+for _app in (topic_app, broker_app, workload_app):
+    app.command(_app)
+
+Topic = Annotated[str, Parameter(help="The topic's name.")]
 
 
 def _no_option(_: object, values: Sequence[str]) -> None:
@@ -41,25 +45,9 @@ def _no_option(_: object, values: Sequence[str]) -> None:
 Values = Annotated[list[str], Parameter(negative=(), allow_leading_hyphen=True, validator=_no_option)]
 
 
-def add_to(main: App) -> None:
-    """Mount every command of this module beside those of `main`."""
-    main.command(topic_app)
-    main.command(broker_app)
-    main.command(workload_app)
-    for name in ("produce", "consume", "elect-preferred", "reassign"):
-        app[name].group = LIVE
-        main.command(app[name], name=name)
-
-
 @topic_app.command(name="create")
-def topic_create(name: str, /, *, new: TopicOptions = TOPIC, options: WaitOptions = WAIT) -> int:
-    """Create a topic; returns when every partition has a leader.
-
-    Parameters
-    ----------
-    name
-        The topic's name.
-    """
+def topic_create(name: Topic, /, *, new: TopicOptions = TOPIC, options: WaitOptions = WAIT) -> int:
+    """Create a topic; returns when every partition has a leader."""
     from emulator.cli.commands.live_clients import create_topic_command
 
     return create_topic_command(options, name, new)
@@ -88,29 +76,18 @@ def topic_list(*, options: ClusterOptions = CLUSTER) -> int:
 
 
 @topic_app.command(name="offsets")
-def topic_offsets(name: str, /, *, options: WaitOptions = WAIT) -> int:
-    """Show the offset range of a topic's partitions: for consumers, and of each replica.
-
-    Parameters
-    ----------
-    name
-        The topic's name.
-    """
+def topic_offsets(name: Topic, /, *, options: WaitOptions = WAIT) -> int:
+    """Show the offset range of a topic's partitions: for consumers, and of each replica."""
     from emulator.cli.commands.live_topics import topic_offsets_command
 
     return topic_offsets_command(options, name)
 
 
 @topic_app.command(name="delete")
-def topic_delete(name: str, /, *, options: WaitOptions = WAIT) -> int:
+def topic_delete(name: Topic, /, *, options: WaitOptions = WAIT) -> int:
     """Delete a topic and its records; returns when every replica is deleted.
 
     A replica on a stopped broker delays the deletion until the broker returns.
-
-    Parameters
-    ----------
-    name
-        The topic's name.
     """
     from emulator.cli.commands.live_topics import delete_topic_command
 
@@ -118,13 +95,11 @@ def topic_delete(name: str, /, *, options: WaitOptions = WAIT) -> int:
 
 
 @topic_app.command(name="alter")
-def topic_alter(name: str, /, *, set_: Setting = (), remove: Listed = (), options: WaitOptions = WAIT) -> int:
+def topic_alter(name: Topic, /, *, set_: Setting = (), remove: Listed = (), options: WaitOptions = WAIT) -> int:
     """Alter a topic's settings; returns when the brokers are notified.
 
     Parameters
     ----------
-    name
-        The topic's name.
     set_
         A topic-level setting, `key=value`; repeatable.
     remove
@@ -155,7 +130,7 @@ def broker_alter(broker: str, /, *, set_: Setting = (), remove: Listed = (), opt
 
 @topic_app.command(name="add-partitions")
 def topic_add_partitions(
-    name: str,
+    name: Topic,
     partitions: int,
     /,
     *,
@@ -166,8 +141,6 @@ def topic_add_partitions(
 
     Parameters
     ----------
-    name
-        The topic's name.
     partitions
         The new total number of partitions.
     assignment
@@ -178,7 +151,7 @@ def topic_add_partitions(
     return add_partitions_command(options, name, partitions, assignment)
 
 
-@app.command
+@app.command(group=LIVE)
 def reassign(*moves: str, options: WaitOptions = WAIT) -> int:
     """Move partitions to other brokers; returns when the controller has moved all.
 
@@ -192,14 +165,12 @@ def reassign(*moves: str, options: WaitOptions = WAIT) -> int:
     return reassign_command(options, moves)
 
 
-@app.command
-def produce(topic: str, values: Values, /, *, producer: ProduceOptions = PRODUCE, options: WaitOptions = WAIT) -> int:
+@app.command(group=LIVE)
+def produce(topic: Topic, values: Values, /, *, producer: ProduceOptions = PRODUCE, options: WaitOptions = WAIT) -> int:
     """Write values and show every attempt. Exit code 1 when a value was not acknowledged.
 
     Parameters
     ----------
-    topic
-        The topic's name.
     values
         Values, one record each, in order; - for the lines of standard input.
     """
@@ -208,21 +179,15 @@ def produce(topic: str, values: Values, /, *, producer: ProduceOptions = PRODUCE
     return produce_command(options, topic, values, producer)
 
 
-@app.command
-def consume(topic: str, /, *, records: ConsumeOptions = CONSUME, options: WaitOptions = WAIT) -> int:
-    """Read records up to the high watermark. Exit code 1 when the broker returns an error.
-
-    Parameters
-    ----------
-    topic
-        The topic's name.
-    """
+@app.command(group=LIVE)
+def consume(topic: Topic, /, *, records: ConsumeOptions = CONSUME, options: WaitOptions = WAIT) -> int:
+    """Read records up to the high watermark. Exit code 1 when the broker returns an error."""
     from emulator.cli.commands.live_clients import consume_command
 
     return consume_command(options, topic, records)
 
 
-@app.command
+@app.command(group=LIVE)
 def elect_preferred(*partitions: str, options: WaitOptions = WAIT) -> int:
     """Elect the preferred leaders of partitions.
 
@@ -237,14 +202,8 @@ def elect_preferred(*partitions: str, options: WaitOptions = WAIT) -> int:
 
 
 @workload_app.command(name="start")
-def workload_start(topic: str, /, *, workload: WorkloadOptions = WORKLOAD, options: ClusterOptions = CLUSTER) -> int:
-    """Start producers and consumers in each AZ, until `workload stop`; records every operation.
-
-    Parameters
-    ----------
-    topic
-        The topic's name.
-    """
+def workload_start(topic: Topic, /, *, workload: WorkloadOptions = WORKLOAD, options: ClusterOptions = CLUSTER) -> int:
+    """Start producers and consumers in each AZ, until `workload stop`; records every operation."""
     from emulator.cli.commands.live_clients import start_workload_command
 
     return start_workload_command(options, topic, workload)

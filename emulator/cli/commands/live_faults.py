@@ -14,7 +14,6 @@ from emulator.cli.commands.command_errors import CommandFailed, reports_errors
 from emulator.cli.commands.control_calls import ask_cluster
 from emulator.cluster.control_requests import (
     BATCHES_KEPT_MAX,
-    SYNCED,
     Heal,
     HealedKind,
     LinkFault,
@@ -48,21 +47,17 @@ def heal_command(options: ClusterOptions, words: Sequence[str], kind: HealedKind
 
 @reports_errors(None)
 def machine_command(
-    fault: MachineFault,
-    options: ClusterOptions,
-    nodes: Sequence[str],
-    batches_kept: int | None = None,
-    directory: str | None = None,
-    given: Mapping[str, float] | None = None,
+    fault: MachineFault, options: ClusterOptions, nodes: Sequence[str], given: Mapping[str, Any] | None = None
 ) -> int:
     """Apply or end faults of machines, all at once.
 
-    `batches_kept` None: the synced ones. `given`: the fault's other parameters.
+    `given`: the fault's fields; None: their defaults.
     """
-    if batches_kept is not None and not 0 <= batches_kept <= BATCHES_KEPT_MAX:
-        raise CommandFailed(f"--batches-kept {batches_kept}: from 0 to {BATCHES_KEPT_MAX}")
-    kept = SYNCED if batches_kept is None else batches_kept
-    return _ask_machines(options, Machine(fault, list(nodes), kept, directory or "", given=dict(given or {})))
+    more = {name: value for name, value in (given or {}).items() if value is not None}
+    if not 0 <= more.get("batches_kept", 0) <= BATCHES_KEPT_MAX:
+        raise CommandFailed(f"--batches-kept {more['batches_kept']}: from 0 to {BATCHES_KEPT_MAX}")
+    own = {name: more.pop(name) for name in ("batches_kept", "directory") if name in more}
+    return _ask_machines(options, Machine(fault, list(nodes), **own, given=more))
 
 
 @reports_errors("start", UnusableSetting, UnusableFile, Refused)
