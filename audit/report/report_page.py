@@ -50,7 +50,7 @@ _MOMENT = (
 )
 NOT_RECORDED = (
     '<p class="tools">Messages were not recorded: the wire level of events was off. <code>faultline run</code> always '
-    "has it; a cluster that stays has it if it was started with <code>faultline up --wire</code>.</p>"
+    "has it; a long-running cluster has it if it was started with <code>faultline up --wire</code>.</p>"
 )
 _WORLDS = {"network": "real processes", "sim": "simulated"}
 

@@ -1,4 +1,4 @@
-"""A live cluster: its supervisor process holds it, outlives `up`, and carries out commands.
+"""A live cluster: its supervisor process outlives `up`, and carries out commands.
 
     faultline up  --->  supervisor (own session)  --- forks --->  brokers, session servers, clients
     faultline cut az-0, curl .../v1/faults  --->  its control server: HTTP with the run's token

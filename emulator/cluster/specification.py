@@ -1,7 +1,7 @@
 """Files that `up` writes for the supervisor: RUN_DIR/live.json, and those of every run.
 
-A cluster that stays has no scenario, so its directory has no scenario.yaml: its checks are expected to hold. Its timers
-may be late, but no process may stand still (`emulator.judging.standstills`).
+A long-running cluster has no scenario, so its directory has no scenario.yaml: its checks are expected to hold. Its
+timers may be late, but no process may stand still (`emulator.judging.standstills`).
 """
 
 from collections.abc import Sequence
@@ -87,7 +87,7 @@ def resolved(
     everything = given_for_cluster(given, version, overrides, files)
     check(everything.everything)
     scenario = Scenario(
-        id=given.name, title="a cluster that stays", kafka=(version,), steps=(), topology=given.topology
+        id=given.name, title="a long-running cluster", kafka=(version,), steps=(), topology=given.topology
     )
     return resolved_run(scenario, everything.everything, everything)
 

@@ -9,7 +9,7 @@ A line is the envelope and the event's own fields, flat:
 `seq` grows by one per node and incarnation. `at_ms` is scenario time, from the cluster's launch. `cause` is the input
 that led to it: `CONNECTION/N` for the N-th frame received on a connection, `timer:NAME`, `start`, `command`, ... A
 connection is named by its opener: `NODE.INCARNATION#ID`; the N-th frame sent on it in one direction is the N-th
-received, which gives the edges by which checks order events of different nodes. Clocks only place them on a picture.
+received, which gives the edges by which checks order events of different nodes. Clocks only give positions in pictures.
 
 Levels: `client` (operations), `replica` (roles, logs, elections, sessions, faults), `frame_events` (every frame).
 A field name has one type everywhere (asserted below), so that all events share one flat table. Fields that came later

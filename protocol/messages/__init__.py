@@ -1,12 +1,12 @@
 """Every message, in one registry.
 
-Reading order: `message_base` (what a message is), `replication_messages` (Produce, Fetch, epochs),
+Reading order: `message_base` (base of messages), `replication_messages` (Produce, Fetch, epochs),
 `leadership_messages` (the controller's), `groups` (committed offsets), `membership` (members of groups),
 `administration` (topics made, grown and deleted), `configuration` (settings read and changed), `placement` (leaders and
 replicas moved), `session_messages` (session service and its clients), `ensemble` (session servers among themselves),
 `control` (the injector's own connection), `agents` (a machine's agent), `status_messages` (a node's own view),
 `workload_messages` and `consuming` (the player's requests to client processes). Importing this package fills
-`base.REGISTRY`.
+`message_base.REGISTRY`.
 """
 
 import importlib

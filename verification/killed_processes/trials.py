@@ -88,7 +88,7 @@ def _kill(home: Home, kind: str, engine: str) -> psutil.Process:
     return victim
 
 
-# --- a cluster that stays ---------------------------------------------------------------------------------------------
+# --- a long-running cluster ---
 
 
 def _up(ordered: Ordered, home: Home, draw: random.Random) -> Iterator[Trial]:
