@@ -4,6 +4,7 @@ from typing import Final
 
 from emulator.machines.broker.broker_context import BrokerContext
 from emulator.machines.broker.broker_state import Read
+from emulator.machines.broker.leader_epochs import UNDEFINED
 from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.replica_manager import Replicas
 from emulator.machines.broker.request_channel import Request
@@ -85,11 +86,9 @@ class Reads:
         high_watermark, log_end = log.high_watermark, log.log_end
         if entry.last_fetched_epoch >= 0:
             epoch, end = log.epochs.end_offset_for(entry.last_fetched_epoch, log_end)
-            if (epoch, end) == (-1, -1):
-                return FetchedPartition(*topic_partition, ErrorCode.OFFSET_OUT_OF_RANGE), NO_OFFSET
-            if entry.fetch_offset < log.log_start:  # whether its epoch diverges or not
-                return FetchedPartition(*topic_partition, ErrorCode.OFFSET_OUT_OF_RANGE), NO_OFFSET
             if epoch < entry.last_fetched_epoch or end < entry.fetch_offset:
+                if (epoch, end) == UNDEFINED or entry.fetch_offset < log.log_start:
+                    return FetchedPartition(*topic_partition, ErrorCode.OFFSET_OUT_OF_RANGE), NO_OFFSET
                 diverging = DivergingEpoch(epoch, end)
                 return (
                     FetchedPartition(*topic_partition, ErrorCode.NONE, high_watermark, log.log_start, diverging),
