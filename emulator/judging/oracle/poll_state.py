@@ -35,13 +35,14 @@ class Seen:
 
     __slots__ = (
         "batches", "epoch", "first", "high_watermark", "isr", "key", "leader", "leads", "log", "log_end",
-        "partition", "pending", "reached", "settings", "term", "zk_version",
+        "partition", "pending", "reached", "settings", "term", "transitions", "zk_version",
     )  # fmt: skip
 
     def __init__(
         self, partition: Partition, key: TopicPartition, batches: set[Appended], reached: Reached
     ) -> None:
         self.partition = partition
+        self.transitions = 0
         self.key = key
         self.epoch = -1
         self.leader = -1

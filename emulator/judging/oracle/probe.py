@@ -6,7 +6,7 @@ A topic with the name of a deleted one is another topic (semantics 4.5): facts h
 The probe reads the memory of machines and sends them nothing. A node leads a partition, or controls the cluster, from
 the time at which its own memory says so, until the memory says otherwise or the process is gone.
 
-An inspection without changes must cost next to nothing: ten comparisons per partition.
+An inspection without changes must cost next to nothing: five comparisons per partition.
 """
 
 from typing import Any
@@ -94,20 +94,13 @@ class Probe:
             self._partitions_changed(watch, round(now_ms, PLACES))
         for topic_partition, partition in partitions.items():
             last = seen.get(topic_partition)
+            if last is None or partition is not last.partition or partition.transitions != last.transitions:
+                if last is None or _differs(partition, last):
+                    self._partition_changed(watch, topic_partition, partition, round(now_ms, PLACES))
+                    last = seen[topic_partition]
+                last.transitions = partition.transitions
             log = partition.log
-            if (
-                last is None
-                or partition is not last.partition
-                or partition.leader_epoch != last.epoch
-                or partition.leader != last.leader
-                or log is not last.log
-                or partition.zk_version != last.zk_version
-                or partition.isr is not last.isr
-                or partition.pending is not last.pending
-                or partition.settings is not last.settings
-            ):
-                self._partition_changed(watch, topic_partition, partition, round(now_ms, PLACES))
-            elif log is not None and (log.high_watermark != last.high_watermark or log.log_end != last.log_end):
+            if log is not None and (log.high_watermark != last.high_watermark or log.log_end != last.log_end):
                 self._log_changed(watch, last, log, now_ms)
         if watch.cuts != node.cuts:
             self._cut(watch)
@@ -267,3 +260,17 @@ class Probe:
         if term is None and epoch > 0:
             term = watch.control = Term(None, watch.name, epoch, at_ms)
             self.controllers.append(term)
+
+
+def _differs(partition: Partition, last: Seen) -> bool:
+    """Whether the partition's state is another than at the last inspection, its log's ends apart."""
+    return (
+        partition is not last.partition
+        or partition.leader_epoch != last.epoch
+        or partition.leader != last.leader
+        or partition.log is not last.log
+        or partition.zk_version != last.zk_version
+        or partition.isr is not last.isr
+        or partition.pending is not last.pending
+        or partition.settings is not last.settings
+    )

@@ -94,6 +94,8 @@ class Partition:
         """The same, for those that come only where there is one."""
         self.leader = NO_LEADER
         self.leads = False
+        self.transitions = 0
+        """Count of the transitions so far: an observer need not compare a state that had none."""
         self.leader_epoch = EPOCH_UNKNOWN
         self.zk_version = -1
         self.controller_epoch = ControllerEpoch(0)
@@ -121,11 +123,13 @@ class Partition:
 
     def has_log(self, log: Log) -> None:
         """Set its log, found or created."""
+        self.transitions += 1
         self.log = self.the_log = log
         self.leads = self.leader == self.context.broker
 
     def configured(self, settings: BrokerSettings) -> None:
         """Set its effective settings: the broker's, or its topic's own, have changed."""
+        self.transitions += 1
         self.settings = settings
 
     def become_leader(self, state: PartitionState, settings: BrokerSettings) -> None:
@@ -150,6 +154,7 @@ class Partition:
 
     def _adopt(self, state: PartitionState, settings: BrokerSettings) -> None:
         """Adopt the state, as leader or follower. It cancels a pending ISR change (semantics 11.5)."""
+        self.transitions += 1
         self.controller_epoch = state.controller_epoch
         self.assignment = list(state.replicas)
         self.leader_epoch = state.leader_epoch
@@ -161,6 +166,7 @@ class Partition:
 
     def resign(self) -> None:
         """Stop leading, and drop a pending ISR change: the partition is being deleted."""
+        self.transitions += 1
         self.leader = NO_LEADER
         self.leads = False
         self.pending = None
@@ -171,10 +177,12 @@ class Partition:
 
     def isr_change_begins(self, isr: list[BrokerId], *, expands: bool) -> None:
         """Begin an ISR change. Until its end the larger of the two sets counts (E4)."""
+        self.transitions += 1
         self.pending = PendingIsr(isr, isr if expands else self.isr, expands=expands)
 
     def isr_confirmed(self, isr: list[BrokerId], zk_version: int) -> None:
         """Set the recorded ISR, with its version of the state."""
+        self.transitions += 1
         self.isr = isr
         self.unassigned = {broker: known for broker, known in self.unassigned.items() if broker in isr}
         self.zk_version = zk_version
