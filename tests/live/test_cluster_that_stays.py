@@ -349,9 +349,9 @@ def test_a_moment_of_a_cluster_that_goes_on_is_consistent(up: Callable[..., Live
     live.until(lambda: live.status()["cluster"]["now_ms"] > moment_ms + 2000.0)
     paths = (tmp_path / "copy" / "events").glob("*.jsonl")
     events = [msgspec.json.decode(line) for path in paths for line in path.read_bytes().splitlines()]
-    acknowledged = {e["digest"] for e in events if e["event"] == "operation_ended" and e["outcome"] == "ok"}
+    acknowledged = [e["digest"] for e in events if e["event"] == "operation_ended" and e["outcome"] == "ok"]
     appended = {e["digest"] for e in events if e["event"] == "batch_appended"}
-    assert acknowledged and acknowledged <= appended  # a batch on a slow machine holds many records
+    assert len(acknowledged) > 50 and {*acknowledged} <= appended  # records of one batch have its digest
     latest = {node: max(e["at_ms"] for e in events if e["node"] == node) for node in ("broker-0", "client-0")}
     assert all(moment_ms - 1500.0 < at_ms <= moment_ms for at_ms in latest.values()), (moment_ms, latest)
 
