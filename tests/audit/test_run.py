@@ -14,7 +14,6 @@ from audit.checks.check import Check
 from audit.checks.check_registry import CHECKS, check_named
 from audit.event_lines import EVENT_SCHEMA
 from audit.expected import Expected
-from audit.small_tables import FEW_MAX
 from emulator.judging.audited_measures import first_fault_ms, leader_terms
 from emulator.judging.completeness import lost_events, reports_by_life
 from emulator.judging.findings import EventCount, Note
@@ -376,34 +375,19 @@ def _odd() -> Trace:
 
 
 SEVERAL = (_odd, dual_leader, restarted)
-FEW = ("lost-acknowledged", "dual-leader")
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize(
-    ("traces", "checks", "few_max"),
-    [
-        (SEVERAL, FEW, FEW_MAX),
-        pytest.param(SEVERAL, tuple(CHECKS), 0, marks=pytest.mark.slow),
-        pytest.param(SEVERAL, tuple(CHECKS), FEW_MAX, marks=pytest.mark.slow),
-        pytest.param((restarted,), FEW, FEW_MAX, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize("traces", [SEVERAL, pytest.param((restarted,), marks=pytest.mark.slow)])
 def test_many_runs_are_judged_apart_and_a_big_one_alike(
-    spark: SparkSession,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    traces: Sequence[Callable[[], Trace]],
-    checks: Sequence[str],
-    few_max: int,
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, traces: Sequence[Callable[[], Trace]]
 ) -> None:
-    """The way of big runs gives the same verdicts as that of small ones.
+    """The way of big runs, by files and shuffles, gives the same verdicts as that of small ones.
 
-    Big runs use files, shuffles and compiled code, whether or not tables have few rows.
+    All checks, whether or not tables have few rows: test_big_runs_alike.
     """
-    monkeypatch.setattr("audit.small_tables.FEW_MAX", few_max)
     runs = [trace().write(tmp_path / "with space, comma") for trace in traces]
-    few = [CHECKS[name] for name in checks]
+    few = [CHECKS["lost-acknowledged"], CHECKS["dual-leader"]]
     small = audit_runs(spark, runs, scratch=str(tmp_path), checks=few)
     monkeypatch.setattr("audit.audit_run.SMALL_MAX_BYTES", 0)
     big = audit_runs(spark, runs, scratch=str(tmp_path / "scratch"), checks=few)
