@@ -18,8 +18,7 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Generator, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -35,7 +34,7 @@ from emulator.judging.crash_testing.crash_seeds import (
     play_network_seed,
     replay_command,
 )
-from emulator.runs.cores import on_all_cores
+from emulator.runs.cores import collect, on_all_cores
 from emulator.runs.resolve import Resolved
 from emulator.runs.scenario_sources import catalogue
 from emulator.runs.timeout_limits import timer_limit_ms
@@ -54,19 +53,6 @@ def text_of(deaths: DeathsOptions, result: DeathResult, world: str) -> str:
     lines = [f"seed {result.seed}: {result.plan.text}"]
     lines += [f"    {why}" for why in (*((result.error,) if result.error else ()), *result.failed)]
     return "\n".join([*lines, f"    {replay_command(deaths, result.seed, world)}"])
-
-
-def played(deaths: DeathsOptions, seeds: Sequence[int]) -> Generator[DeathResult, None, None]:
-    """Results as they come; prints a failed one immediately. Closing it ends all processes."""
-    with closing(on_all_cores(DeathWorker, deaths, seeds)) as results:
-        for count, result in enumerate(results, start=1):
-            if not result.good:
-                print(text_of(deaths, result, "sim"), flush=True)
-            if len(seeds) == 1:
-                print("\n".join(result.events), file=sys.stderr)
-            if count % TELL_EVERY == 0:
-                print(f"{count} of {len(seeds)} runs", file=sys.stderr, flush=True)
-            yield result
 
 
 def summary_of(results: Sequence[DeathResult], wall_s: float) -> dict[str, Any]:
@@ -92,14 +78,23 @@ def summary_of(results: Sequence[DeathResult], wall_s: float) -> dict[str, Any]:
 
 
 def simulate(deaths: DeathsOptions, seeds: Sequence[int]) -> dict[str, Any]:
-    """All seeds, or those played before an interrupt; the summary."""
+    """All seeds, or those played before an interrupt; the summary. Prints a failed one at once."""
     began_s = perf_counter()
     results: list[DeathResult] = []
-    with closing(played(deaths, seeds)) as playing:
-        try:
-            results.extend(playing)
-        except KeyboardInterrupt:
-            print("interrupted; what was played is summed up", file=sys.stderr)
+
+    def add(result: DeathResult) -> None:
+        results.append(result)
+        if not result.good:
+            print(text_of(deaths, result, "sim"), flush=True)
+        if len(seeds) == 1:
+            print("\n".join(result.events), file=sys.stderr)
+        if len(results) % TELL_EVERY == 0:
+            print(f"{len(results)} of {len(seeds)} runs", file=sys.stderr, flush=True)
+
+    try:
+        collect(on_all_cores(DeathWorker, deaths, seeds), add)
+    except KeyboardInterrupt:
+        print("interrupted; what was played is summed up", file=sys.stderr)
     settled = sorted(result.settled_s for result in results if not result.error) or [0.0]
     return {
         **summary_of(results, perf_counter() - began_s),

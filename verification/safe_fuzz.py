@@ -12,7 +12,6 @@ a run met a bug of faultline.
 from __future__ import annotations
 
 import sys
-from contextlib import closing
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -66,11 +65,10 @@ class Row(msgspec.Struct, frozen=True):
 def measured(hunt_spec: HuntOptions, runs: int) -> Row:
     """Hunt."""
     from emulator.judging.fuzzing.fuzz_search import Hunt, hunted
+    from emulator.runs.cores import collect
 
     hunt, began_s = Hunt(), perf_counter()
-    with closing(hunted(hunt_spec, hunt, runs)) as found:
-        for _ in found:
-            pass
+    collect(hunted(hunt_spec, hunt, runs), lambda _: None)
     took_s = round(perf_counter() - began_s, 1)
     open_ = [find for find in hunt.finds if no_rule_allows(find.broken)]
     return Row(
