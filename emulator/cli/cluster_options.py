@@ -1,5 +1,6 @@
 """Options of the commands on a running cluster: common ones, and groups of one command."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final
 
@@ -16,6 +17,20 @@ Az = Annotated[
     ),
 ]
 Json = Annotated[bool, Parameter(name="--json", negative=(), help="Print the result as JSON.")]
+Topic = Annotated[str, Parameter(help="The topic's name.")]
+
+
+def _no_option(_: object, values: Sequence[str]) -> None:
+    """Reject a value that looks like a misspelt option.
+
+    A value may begin with a hyphen, and - is standard input.
+    """
+    for value in values:
+        if value.startswith("--"):
+            raise ValueError(f"there is no option {value}; a value that begins with -- comes from standard input (-)")
+
+
+Values = Annotated[list[str], Parameter(negative=(), allow_leading_hyphen=True, validator=_no_option)]
 
 
 @Parameter(name="*")
@@ -168,7 +183,7 @@ class WorkloadOptions:
 CLUSTER: Final = ClusterOptions()
 WAIT: Final = WaitOptions()
 ALL: Final = LinkPart()
-TOPIC: Final = TopicOptions()
+NEW_TOPIC: Final = TopicOptions()
 START: Final = StartOptions()
 PRODUCE: Final = ProduceOptions()
 CONSUME: Final = ConsumeOptions()

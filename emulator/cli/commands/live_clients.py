@@ -8,15 +8,25 @@ from typing import Any
 from rich.console import Console
 
 from emulator.cli.cluster_options import (
+    CLUSTER,
+    CONSUME,
+    NEW_TOPIC,
+    PRODUCE,
+    WAIT,
+    WORKLOAD,
     ClusterOptions,
     ConsumeOptions,
     ProduceOptions,
+    Topic,
     TopicOptions,
+    Values,
+    WaitOptions,
     WorkloadOptions,
 )
 from emulator.cli.commands.command_errors import CommandFailed, reports_errors
 from emulator.cli.commands.control_calls import ask_cluster
 from emulator.cli.commands.unusable import UNUSABLE_SCENARIO
+from emulator.cli.play_options import Flag
 from emulator.cluster.cluster_registry import NoCluster, choose
 from emulator.cluster.control_requests import (
     VALUES_MAX,
@@ -47,10 +57,10 @@ UNUSABLE_SETTINGS = (*UNUSABLE_SCENARIO, NoRun, NoCluster)
 
 
 @reports_errors("topic create", *UNUSABLE_SETTINGS)
-def create_topic_command(options: ClusterOptions, topic: str, new: TopicOptions) -> int:
+def create_topic_command(name: Topic, /, *, new: TopicOptions = NEW_TOPIC, options: WaitOptions = WAIT) -> int:
     brokers = list(map(brokers_of, new.assignment))
     given = settings_of(options, TOPIC, new.files) | settings_given(new.overrides)
-    return ask_cluster(options, CreateTopic(topic, brokers, new.partitions, new.replicas, given), show_topics)
+    return ask_cluster(options, CreateTopic(name, brokers, new.partitions, new.replicas, given), show_topics)
 
 
 def brokers_of(text: str) -> list[BrokerId]:
@@ -62,26 +72,38 @@ def brokers_of(text: str) -> list[BrokerId]:
 
 
 @reports_errors("topic describe")
-def describe_topic_command(options: ClusterOptions, topic: str) -> int:
-    return ask_cluster(options, DescribeTopic(topic), show_topics)
+def describe_topic_command(name: str = "", /, *, options: ClusterOptions = CLUSTER) -> int:
+    """Describe one topic, or all.
+
+    Parameters
+    ----------
+    name
+        The topic's name; by default all topics.
+    """
+    return ask_cluster(options, DescribeTopic(name), show_topics)
 
 
 @reports_errors("produce")
-def produce_command(options: ClusterOptions, topic: str, values: Sequence[str], producer: ProduceOptions) -> int:
+def produce_command(
+    topic: Topic, values: Values, /, *, producer: ProduceOptions = PRODUCE, options: WaitOptions = WAIT
+) -> int:
     """Produce values; returns 1 when a value was not acknowledged.
 
-    `values`: `-` for the lines of standard input.
+    Parameters
+    ----------
+    values
+        Values, one record each, in order; - for the lines of standard input.
     """
     slip = next((value for value in values if value.startswith("--")), None)
     if slip is not None:
         raise CommandFailed(f"unknown option {slip}; pass a value that begins with -- by standard input (-)")
-    if list(values) == [STDIN]:
+    if values == [STDIN]:
         values = [line.rstrip("\r\n") for line in islice(sys.stdin, VALUES_MAX + 1)]
     if not 0 < len(values) <= VALUES_MAX:
         given = f"{len(values)} values" if len(values) <= VALUES_MAX else "more values"
         raise CommandFailed(f"{given}: a command takes 1 to {VALUES_MAX}")
     fields = dict(vars(producer))
-    records = {"values": list(values)}
+    records = {"values": values}
     if (separator := fields.pop("key_separator")) is not None:
         if not separator:
             raise CommandFailed("--key-separator '': a character or more, such as : for KEY:VALUE")
@@ -95,19 +117,28 @@ def produce_command(options: ClusterOptions, topic: str, values: Sequence[str], 
 
 
 @reports_errors("consume")
-def consume_command(options: ClusterOptions, topic: str, records: ConsumeOptions) -> int:
+def consume_command(topic: Topic, /, *, records: ConsumeOptions = CONSUME, options: WaitOptions = WAIT) -> int:
     """Consume records; returns 1 when the broker returned an error."""
     ask = Consume(topic, **vars(records))
     return ask_cluster(options, ask, _show_records, lambda result: HELD if result["error"] == 0 else BROKEN)
 
 
 @reports_errors("elect-preferred")
-def elect_preferred_command(options: ClusterOptions, partitions: Sequence[str]) -> int:
+def elect_preferred_command(*partitions: str, options: WaitOptions = WAIT) -> int:
+    """Elect preferred leaders.
+
+    Parameters
+    ----------
+    partitions
+        Partitions such as t-0; by default all.
+    """
     return ask_cluster(options, ElectPreferred(list(partitions)), _show_leaders)
 
 
 @reports_errors("workload start", *UNUSABLE_SETTINGS)
-def start_workload_command(options: ClusterOptions, topic: str, workload: WorkloadOptions) -> int:
+def start_workload_command(
+    topic: Topic, /, *, workload: WorkloadOptions = WORKLOAD, options: ClusterOptions = CLUSTER
+) -> int:
     fields = dict(vars(workload))
     files, overrides = fields.pop("files"), fields.pop("overrides")
     settings = settings_of(options, PRODUCER, files) | settings_given(overrides)
@@ -117,12 +148,21 @@ def start_workload_command(options: ClusterOptions, topic: str, workload: Worklo
 
 
 @reports_errors("workload stop")
-def stop_workload_command(options: ClusterOptions, name: str, at_once: bool) -> int:
+def stop_workload_command(name: str = "", /, *, at_once: Flag = False, options: WaitOptions = WAIT) -> int:
+    """Stop one workload, or all.
+
+    Parameters
+    ----------
+    name
+        The workload's name; by default all workloads.
+    at_once
+        Do not wait for operations in flight; their outcome is unknown.
+    """
     return ask_cluster(options, StopWorkload(name, at_once), _show_workloads)
 
 
 @reports_errors("workload status")
-def workload_status_command(options: ClusterOptions) -> int:
+def workload_status_command(*, options: ClusterOptions = CLUSTER) -> int:
     return ask_cluster(options, WorkloadStatus(), _show_workloads)
 
 

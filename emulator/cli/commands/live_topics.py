@@ -1,14 +1,14 @@
 """Commands on topics and brokers of a running cluster: `topic list`, `reassign` and others."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
 
-from emulator.cli.cluster_options import ClusterOptions
+from emulator.cli.cluster_options import CLUSTER, WAIT, ClusterOptions, Topic, WaitOptions
 from emulator.cli.commands.command_errors import CommandFailed, reports_errors
 from emulator.cli.commands.control_calls import ask_cluster
 from emulator.cli.commands.live_clients import MARKED, brokers_of, error_text, settings_given, show_notes, show_topics
+from emulator.cli.play_options import Listed, Setting
 from emulator.cluster.control_requests import (
     AddPartitions,
     AlterBroker,
@@ -25,45 +25,82 @@ from protocol.numbers import number_in
 
 
 @reports_errors("topic list")
-def list_topics_command(options: ClusterOptions) -> int:
+def list_topics_command(*, options: ClusterOptions = CLUSTER) -> int:
     return ask_cluster(options, DescribeTopic(), _show_list)
 
 
 @reports_errors("topic offsets")
-def topic_offsets_command(options: ClusterOptions, topic: str) -> int:
-    return ask_cluster(options, TopicOffsets(topic), _show_offsets, _all_listed)
+def topic_offsets_command(name: Topic, /, *, options: WaitOptions = WAIT) -> int:
+    return ask_cluster(options, TopicOffsets(name), _show_offsets, _all_listed)
 
 
 @reports_errors("topic delete")
-def delete_topic_command(options: ClusterOptions, topic: str) -> int:
-    return ask_cluster(options, DeleteTopic(topic), _show_deleted)
+def delete_topic_command(name: Topic, /, *, options: WaitOptions = WAIT) -> int:
+    return ask_cluster(options, DeleteTopic(name), _show_deleted)
 
 
 @reports_errors("topic alter")
-def alter_topic_command(options: ClusterOptions, topic: str, settings: Sequence[str], removed: Sequence[str]) -> int:
-    return ask_cluster(options, AlterTopic(topic, settings_given(settings), list(removed)), _show_altered)
+def alter_topic_command(name: Topic, /, *, set_: Setting = (), remove: Listed = (), options: WaitOptions = WAIT) -> int:
+    """Alter a topic's settings.
+
+    Parameters
+    ----------
+    set_
+        A topic-level setting, `key=value`; repeatable.
+    remove
+        Remove a topic-level override; repeatable.
+    """
+    return ask_cluster(options, AlterTopic(name, settings_given(set_), list(remove)), _show_altered)
 
 
 @reports_errors("broker alter")
-def alter_broker_command(options: ClusterOptions, broker: str, settings: Sequence[str], removed: Sequence[str]) -> int:
-    """Alter a broker's settings. `broker`: a name, a number, a role, or `all`."""
+def alter_broker_command(
+    broker: str, /, *, set_: Setting = (), remove: Listed = (), options: WaitOptions = WAIT
+) -> int:
+    """Alter a broker's settings.
+
+    Parameters
+    ----------
+    broker
+        A broker such as broker-0, a role such as leader:t-0, or all.
+    set_
+        A setting, `key=value`; repeatable. docs/settings.md lists the settings that can be altered.
+    remove
+        Remove a dynamic override, so that the broker's file applies again; repeatable.
+    """
     number, target = number_in(broker.removeprefix("broker-")), target_in(broker)
-    given = settings_given(settings)
+    given = settings_given(set_)
     if broker != "all" and number is None and target is None:
         raise CommandFailed(f"{broker!r}: no broker; write broker-0, a role such as leader:t-0, or all")
-    ask = AlterBroker(target if number is None else BrokerId(number), given, list(removed))
+    ask = AlterBroker(target if number is None else BrokerId(number), given, list(remove))
     return ask_cluster(options, ask, _show_altered)
 
 
 @reports_errors("topic add-partitions")
-def add_partitions_command(options: ClusterOptions, topic: str, partitions: int, assignment: Sequence[str]) -> int:
-    """Add partitions. `assignment`: one text such as `0,1,2` per new partition."""
-    return ask_cluster(options, AddPartitions(topic, partitions, list(map(brokers_of, assignment))), show_topics)
+def add_partitions_command(
+    name: Topic, partitions: int, /, *, assignment: Listed = (), options: WaitOptions = WAIT
+) -> int:
+    """Add partitions.
+
+    Parameters
+    ----------
+    partitions
+        The new total number of partitions.
+    assignment
+        Brokers of one new partition: 0,1,2; repeat it for each. By default placed as Kafka's admin tool places them.
+    """
+    return ask_cluster(options, AddPartitions(name, partitions, list(map(brokers_of, assignment))), show_topics)
 
 
 @reports_errors("reassign")
-def reassign_command(options: ClusterOptions, moves: Sequence[str]) -> int:
-    """Move partitions. `moves`: texts such as `t-0=2,3`."""
+def reassign_command(*moves: str, options: WaitOptions = WAIT) -> int:
+    """Move partitions.
+
+    Parameters
+    ----------
+    moves
+        A partition and its new replicas, the preferred leader first: t-0=2,3; repeatable.
+    """
     targets: dict[str, list[BrokerId]] = {}
     for move in moves:
         partition, equals, replicas = move.partition("=")

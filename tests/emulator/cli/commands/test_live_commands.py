@@ -36,7 +36,7 @@ def sent_requests(monkeypatch: pytest.MonkeyPatch) -> list[ControlRequest]:
 
 
 def produce(values: Sequence[str]) -> int:
-    return produce_command(CLUSTER, "t", values, ProduceOptions(acks="all"))
+    return produce_command("t", list(values), producer=ProduceOptions(acks="all"))
 
 
 def test_values_are_the_lines_of_standard_input(
@@ -52,7 +52,7 @@ def test_a_value_has_its_key_before_the_separator(
     sent_requests: list[ControlRequest], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def keyed(*values: str, separator: str = ":") -> int:
-        return produce_command(CLUSTER, "t", values, ProduceOptions(acks="all", key_separator=separator))
+        return produce_command("t", list(values), producer=ProduceOptions(acks="all", key_separator=separator))
 
     monkeypatch.setattr("sys.stdin", io.StringIO("k:a:b\n:c\n"))
     assert keyed("-") == 0
@@ -94,12 +94,12 @@ def test_what_cannot_be_written_is_one_line_and_2(
 def test_a_move_that_says_not_where_to(
     sent_requests: list[ControlRequest], capsys: pytest.CaptureFixture[str], moves: list[str], message: str
 ) -> None:
-    assert reassign_command(CLUSTER, moves) == 2 and sent_requests == []
+    assert reassign_command(*moves) == 2 and sent_requests == []
     assert capsys.readouterr().err == f"faultline reassign: {message}\n"
 
 
 def test_moves_are_requested_together(sent_requests: list[ControlRequest]) -> None:
-    assert reassign_command(CLUSTER, ["t-0=2,3", "t-1=0"]) == 0
+    assert reassign_command("t-0=2,3", "t-1=0") == 0
     assert sent_requests == [Reassign({"t-0": list(brokers(2, 3)), "t-1": [BrokerId(0)]})]
 
 
@@ -129,10 +129,10 @@ def test_a_topic_marked_for_deletion_is_reported(capsys: pytest.CaptureFixture[s
 def test_brokers_that_are_none_are_refused_in_one_line(
     brokers_: str, sent_requests: list[ControlRequest], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert create_topic_command(CLUSTER, "t", TopicOptions(assignment=(brokers_,))) == 2
-    assert add_partitions_command(CLUSTER, "t", 2, [brokers_]) == 2
-    assert reassign_command(CLUSTER, [f"t-0={brokers_}"]) == 2
-    assert alter_broker_command(CLUSTER, brokers_, ["log.retention.ms=1"], ()) == 2
+    assert create_topic_command("t", new=TopicOptions(assignment=(brokers_,))) == 2
+    assert add_partitions_command("t", 2, assignment=(brokers_,)) == 2
+    assert reassign_command(f"t-0={brokers_}") == 2
+    assert alter_broker_command(brokers_, set_=("log.retention.ms=1",)) == 2
     assert sent_requests == [] and len(capsys.readouterr().err.splitlines()) == 4
 
 
