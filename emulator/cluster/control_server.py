@@ -20,12 +20,12 @@ from emulator.cluster.control_requests import unknown
 from emulator.cluster.http.conversation import HttpTalk
 from emulator.worlds.network.accepting import accept_all
 from emulator.worlds.network.ports import BACKLOG, PortInUse
-from emulator.worlds.network.unauthenticated_connections import Strangers
+from emulator.worlds.network.unauthenticated_connections import UnauthenticatedConnections
 
 LOOPBACK: Final = "127.0.0.1"
 CLIENTS_MAX: Final = 64
 """Limit of connections that have shown the token."""
-STRANGERS_MAX: Final = 64
+UNAUTHENTICATED_MAX: Final = 64
 LAST_ANSWERS_S: Final = 0.5
 """Time for the last clients to read their answers when the cluster ends."""
 
@@ -40,7 +40,7 @@ class ControlServer:
         self, token: str, answer: Answering, *, audit: Auditing = no_audit, hosts: Set[str] = frozenset()
     ) -> None:
         self._desk = Desk(token, answer, audit, hosts)
-        self.strangers = Strangers(STRANGERS_MAX)
+        self.unauthenticated = UnauthenticatedConnections(UNAUTHENTICATED_MAX)
         self.clients = 0
         """Connections that have shown the token."""
 
@@ -61,7 +61,7 @@ class ControlServer:
                     nursery.start_soon(self._receive, stream)
 
                 task_status.started(listener.getsockname()[1])
-                await accept_all(listener, take, self.strangers.close_oldest)
+                await accept_all(listener, take, self.unauthenticated.close_oldest)
 
     async def quits(self) -> None:
         """Wait until no answer is pending; to be called when no further request is carried out."""
@@ -71,7 +71,7 @@ class ControlServer:
         talk, admitted = HttpTalk(stream, self._desk), False
         try:
             async with stream:
-                with self.strangers.one():
+                with self.unauthenticated.one():
                     admitted = await talk.begin()
                     # From here to the count of clients nothing is awaited.
                 if not admitted:

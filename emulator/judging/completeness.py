@@ -133,8 +133,8 @@ def missing_lives(
                 reasons.append(f"no events of {node}, incarnation {incarnation}, are there, and it was started")
         elif node != INJECTOR and (node, incarnation) not in begun:
             reasons.append(f"the events of {node}, incarnation {incarnation}, do not have its start")
-    strangers = {node for node, _ in lives} - {*processes} if OBSERVER in processes else set()
-    return reasons + [f"there are events of {node}, and the run has no such process" for node in sorted(strangers)]
+    others = {node for node, _ in lives} - {*processes} if OBSERVER in processes else set()
+    return reasons + [f"there are events of {node}, and the run has no such process" for node in sorted(others)]
 
 
 def unended_lives(

@@ -14,14 +14,14 @@ import trio
 from emulator.cluster.cluster_registry import Registration
 from emulator.cluster.control_client import ask
 from emulator.cluster.control_requests import Answer, AnyAsk, Status
-from emulator.cluster.control_server import STRANGERS_MAX, ControlServer
+from emulator.cluster.control_server import UNAUTHENTICATED_MAX, ControlServer
 from emulator.identity import mine
 from emulator.worlds.network import arrivals, handshake
 from emulator.worlds.network.accepting import accept_all
 from emulator.worlds.network.agent import AGENT_PORT
 from emulator.worlds.network.arrivals import Arrivals
 from emulator.worlds.network.spec import LOOPBACK
-from emulator.worlds.network.unauthenticated_connections import Strangers
+from emulator.worlds.network.unauthenticated_connections import UnauthenticatedConnections
 from protocol.events import FrameRefused
 from protocol.messages.agents import LaunchRequest, LaunchResponse
 from protocol.messages.control import Hello
@@ -92,12 +92,12 @@ async def test_askers_are_answered_behind_any_number_of_silent_strangers() -> No
                 began = trio.current_time()
                 assert await trio.to_thread.run_sync(ask, at, Status(), PROMPT_S) == Answer(result={"asked": True})
                 assert trio.current_time() - began < PROMPT_S
-            assert len(door.strangers) <= STRANGERS_MAX and closed(there) >= 500 - STRANGERS_MAX
+            assert len(door.unauthenticated) <= UNAUTHENTICATED_MAX and closed(there) >= 500 - UNAUTHENTICATED_MAX
         nursery.cancel_scope.cancel()
 
 
 async def test_a_stranger_has_its_time_and_no_more(autojump_clock: trio.abc.Clock) -> None:
-    strangers, began = Strangers(2, limit_s=10.0), trio.current_time()
+    strangers, began = UnauthenticatedConnections(2, limit_s=10.0), trio.current_time()
     with strangers.one() as scope:
         await trio.sleep(11.0)
     assert (scope.cancelled_caught, trio.current_time() - began, len(strangers)) == (True, 10.0, 0)
@@ -145,8 +145,8 @@ async def test_a_keeper_serves_its_supervisor_despite_other_connections(tmp_path
             async with kept_cluster(tmp_path / "second") as cluster:
                 await cluster.start("broker-0")
                 assert trio.current_time() - began < PROMPT_S
-                with silent(address, 2 * handshake.STRANGERS_MAX) as there:
-                    await until_closed(there[: handshake.STRANGERS_MAX])
+                with silent(address, 2 * handshake.UNAUTHENTICATED_MAX) as there:
+                    await until_closed(there[: handshake.UNAUTHENTICATED_MAX])
                 assert cluster.running() == ("broker-0",)
                 assert agent.poll() is None
                 node = cluster.processes.nodes["broker-0"].pid

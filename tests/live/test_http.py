@@ -229,7 +229,7 @@ async def test_a_slow_client_is_dropped_and_blocks_no_other(monkeypatch: pytest.
     monkeypatch.setattr(h, "BODY_LIMIT_S", 0.1)
     monkeypatch.setattr(control_context, "SILENCE_LIMIT_S", 0.1)
     async with served_here() as (served, port):
-        served.strangers = unauthenticated_connections.Strangers(c.STRANGERS_MAX, 0.1)
+        served.unauthenticated = unauthenticated_connections.UnauthenticatedConnections(c.UNAUTHENTICATED_MAX, 0.1)
         async with web(port) as slow_head, web(port) as slow_body, web(port) as silent:
             await slow_head.say("GET /v1/status HTTP/1.1\r\nHost: loc")
             await slow_body.say(f"POST /v1/topics HTTP/1.1\r\n{LET_IN}Content-Length: 9\r\n\r\n{{")
@@ -243,7 +243,7 @@ async def test_a_slow_client_is_dropped_and_blocks_no_other(monkeypatch: pytest.
 
 async def test_strangers_make_room_and_clients_beyond_the_bound_are_refused() -> None:
     async with served_here() as (served, port):
-        begun = [await trio.open_tcp_stream("127.0.0.1", port) for _ in range(2 * c.STRANGERS_MAX)]
+        begun = [await trio.open_tcp_stream("127.0.0.1", port) for _ in range(2 * c.UNAUTHENTICATED_MAX)]
         for stream in begun:
             await stream.send_all(b"GET /v1/status HTTP/1.1\r\nX: ")
         async with web(port) as one:
@@ -287,7 +287,7 @@ async def test_a_client_that_leaves_in_the_middle_costs_nothing() -> None:
         for output in ("GET /v1/sta", f"POST /v1/topics HTTP/1.1\r\n{LET_IN}Content-Length: 9\r\n\r\n{{", ""):
             async with web(port) as one:
                 await one.say(output)
-        await until(lambda: served.clients == 0 and not len(served.strangers))
+        await until(lambda: served.clients == 0 and not len(served.unauthenticated))
         async with web(port) as one:
             received = await one.get()
             assert received is not None and received.status == 200

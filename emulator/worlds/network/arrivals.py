@@ -12,7 +12,7 @@ import trio
 from emulator.worlds.network.accepting import accept_all
 from emulator.worlds.network.connection import receive, receive_first_payload
 from emulator.worlds.network.shell import NodeShell
-from emulator.worlds.network.unauthenticated_connections import Strangers, descriptors
+from emulator.worlds.network.unauthenticated_connections import UnauthenticatedConnections, descriptors
 from protocol.events import FrameRefused
 from protocol.framing import FrameDecoder, ProtocolError, decode, decode_hello, encode
 from protocol.messages.control import (
@@ -51,7 +51,7 @@ class Arrivals:
 
     def __init__(self, shell: NodeShell) -> None:
         self._shell = shell
-        self._strangers = Strangers()
+        self._unauthenticated = UnauthenticatedConnections()
         self._known = 0
         self._known_max = max(1, descriptors() // 2)
         """Limit of authenticated connections.
@@ -68,7 +68,7 @@ class Arrivals:
             def take(sock: socket.socket, address: str) -> None:
                 nursery.start_soon(self._receive_one, sock, address)
 
-            await accept_all(self._shell.listener, take, self._strangers.close_oldest)
+            await accept_all(self._shell.listener, take, self._unauthenticated.close_oldest)
 
     async def _receive_one(self, sock: socket.socket, address: str) -> None:
         hello = await self._hello(sock, address)
@@ -95,7 +95,7 @@ class Arrivals:
     async def _hello(self, sock: socket.socket, address: str) -> Hello | None:
         """The Hello of a connection; None: refused, closed and reported."""
         try:
-            with self._strangers.one() as scope:
+            with self._unauthenticated.one() as scope:
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 hello = decode_hello(await receive_first_payload(sock))
                 reason = self._objection(hello, sock.getsockname()[0])

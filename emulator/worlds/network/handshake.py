@@ -19,7 +19,7 @@ from protocol.framing import ProtocolError, decode_hello
 from protocol.messages.control import Hello
 from protocol.purposes import CONTROL
 
-STRANGERS_MAX: Final = 64
+UNAUTHENTICATED_MAX: Final = 64
 """Limit of unauthenticated connections; beyond it the oldest is closed."""
 SUPERVISORS_MAX: Final = 4
 """Limit of waiting supervisors, which have the token; beyond it the oldest is closed."""
@@ -28,13 +28,13 @@ LINES_MAX: Final = 100
 """Limit of lines on standard error about refused connections."""
 
 
-class _Stranger:
+class _Handshake:
     def __init__(self, sock: socket.socket, deadline: float) -> None:
         self.sock = sock
         self.deadline = deadline
         self._data = bytearray()
 
-    def hear(self) -> Hello | None:
+    def read(self) -> Hello | None:
         """Read the Hello; None: it is incomplete. Raises ProtocolError, OSError.
 
         Takes no byte beyond the first frame.
@@ -65,7 +65,7 @@ class Handshakes:
         listener.setblocking(False)
         self._listener = listener
         self._token = token.encode()
-        self._strangers: dict[socket.socket, _Stranger] = {}
+        self._unauthenticated: dict[socket.socket, _Handshake] = {}
         """In the order of their arrival."""
         self._paused_until = 0.0
         self._lines = 0
@@ -74,17 +74,17 @@ class Handshakes:
     @property
     def sockets(self) -> list[socket.socket]:
         """All sockets that a child must not keep."""
-        return [self._listener, *self._strangers, *self.supervisors]
+        return [self._listener, *self._unauthenticated, *self.supervisors]
 
     @property
     def readable_when_due(self) -> list[socket.socket]:
         """Sockets to select for reading."""
         listening = [self._listener] if time.monotonic() >= self._paused_until else []
-        return [*listening, *self._strangers]
+        return [*listening, *self._unauthenticated]
 
     def next_due_s(self) -> float | None:
         """Seconds until `hear` has something to do without input."""
-        dues = [one.deadline for one in self._strangers.values()]
+        dues = [one.deadline for one in self._unauthenticated.values()]
         if self._paused_until > time.monotonic():
             dues.append(self._paused_until)
         return max(0.0, min(dues) - time.monotonic()) if dues else None
@@ -92,11 +92,11 @@ class Handshakes:
     def hear(self, readable: Iterable[socket.socket]) -> None:
         """Read from readable connections, close overdue ones, and accept new ones."""
         ready = set(readable)
-        for stranger in list(self._strangers.values()):
-            if stranger.sock in ready:
-                self._hear(stranger)
-            elif time.monotonic() >= stranger.deadline:
-                self._let_go(stranger, "no Hello in time")
+        for handshake in list(self._unauthenticated.values()):
+            if handshake.sock in ready:
+                self._hear(handshake)
+            elif time.monotonic() >= handshake.deadline:
+                self._let_go(handshake, "no Hello in time")
         if self._listener in ready:
             self._accept()
 
@@ -114,35 +114,35 @@ class Handshakes:
                 if error.errno not in PEERS_OWN:
                     raise
                 continue
-            if len(self._strangers) >= STRANGERS_MAX:
+            if len(self._unauthenticated) >= UNAUTHENTICATED_MAX:
                 self._make_room()
             sock.setblocking(False)
-            stranger = self._strangers[sock] = _Stranger(sock, time.monotonic() + HELLO_LIMIT_REAL_S)
-            self._hear(stranger)
+            handshake = self._unauthenticated[sock] = _Handshake(sock, time.monotonic() + HELLO_LIMIT_REAL_S)
+            self._hear(handshake)
 
-    def _hear(self, stranger: _Stranger) -> None:
+    def _hear(self, handshake: _Handshake) -> None:
         try:
-            hello = stranger.hear()
+            hello = handshake.read()
         except (ProtocolError, OSError) as error:
-            self._let_go(stranger, str(error))
+            self._let_go(handshake, str(error))
             return
         if hello is None:
             return
         if hello.purpose != CONTROL or not hmac.compare_digest(hello.token.encode(), self._token):
-            self._let_go(stranger, "refused: not this run's token")
+            self._let_go(handshake, "refused: not this run's token")
             return
-        del self._strangers[stranger.sock]
-        self.supervisors.append(stranger.sock)
+        del self._unauthenticated[handshake.sock]
+        self.supervisors.append(handshake.sock)
         if len(self.supervisors) > SUPERVISORS_MAX:
             self.supervisors.popleft().close()
 
     def _make_room(self) -> None:
-        if self._strangers:
-            self._let_go(next(iter(self._strangers.values())), "no Hello yet when others needed the room")
+        if self._unauthenticated:
+            self._let_go(next(iter(self._unauthenticated.values())), "no Hello yet when others needed the room")
 
-    def _let_go(self, stranger: _Stranger, reason: str) -> None:
-        del self._strangers[stranger.sock]
-        stranger.sock.close()
+    def _let_go(self, handshake: _Handshake, reason: str) -> None:
+        del self._unauthenticated[handshake.sock]
+        handshake.sock.close()
         self._lines += 1
         if self._lines <= LINES_MAX:
             with contextlib.suppress(OSError):  # standard error has no reader: no reason to end

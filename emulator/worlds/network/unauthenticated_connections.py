@@ -11,7 +11,7 @@ from typing import Final
 
 import trio
 
-STRANGERS_MAX: Final = 256
+UNAUTHENTICATED_MAX: Final = 256
 HELLO_LIMIT_REAL_S: Final = 10.0
 """Limit to show the token. A client that has it sends it with the first bytes."""
 
@@ -22,11 +22,11 @@ def descriptors() -> int:
     return soft if soft > 0 else 1 << 20
 
 
-class Strangers:
+class UnauthenticatedConnections:
     """At most `most` at a time; by default three quarters of the descriptors stay free."""
 
     def __init__(self, most: int = 0, limit_s: float = HELLO_LIMIT_REAL_S) -> None:
-        self.most = most or max(1, min(STRANGERS_MAX, descriptors() // 4))
+        self.most = most or max(1, min(UNAUTHENTICATED_MAX, descriptors() // 4))
         self._limit_s = limit_s
         self._scopes: dict[int, trio.CancelScope] = {}
         """In the order of their arrival."""

@@ -23,7 +23,7 @@ from emulator.worlds.network.kafka_listener.translation import message_of
 from emulator.worlds.network.kafka_listener.unended_frames import UnendedFrames
 from emulator.worlds.network.ports import BACKLOG
 from emulator.worlds.network.shell import NodeShell
-from emulator.worlds.network.unauthenticated_connections import Strangers, descriptors
+from emulator.worlds.network.unauthenticated_connections import UnauthenticatedConnections, descriptors
 from protocol.events import FrameRefused
 from protocol.framing import MAX_FRAME_BYTES, FrameDecoder, ProtocolError
 from protocol.gates import Gates
@@ -45,7 +45,7 @@ UNENDED_BYTES_MAX: Final = 4 * MAX_FRAME_BYTES
 
 Beyond it the listener closes the connection whose frame began first.
 """
-STRANGERS_BYTES_MAX: Final = 2 * MAX_FRAME_BYTES
+UNAUTHENTICATED_BYTES_MAX: Final = 2 * MAX_FRAME_BYTES
 """The same bound for unauthenticated connections, whose first request may be a produce."""
 REFUSALS_WRITTEN_MAX: Final = 1_000
 TLS_HELLO: Final = b"\x16\x03"
@@ -87,7 +87,7 @@ class KafkaListeners:
         self._listeners = [(listener_of(gates, place), sock) for place, sock in zip(places, listeners, strict=True)]
         life = shell.settings.life
         self._observer = ClientObserver(life.node.name, life.incarnation, broker, shell.emit)
-        self._strangers = Strangers(max(1, descriptors() // 8))
+        self._unauthenticated = UnauthenticatedConnections(max(1, descriptors() // 8))
         self._known: dict[str, int] = {}
         """{AZ: clients that are connected}"""
         self._known_max = max(1, descriptors() // 2 // len(places))
@@ -96,7 +96,7 @@ class KafkaListeners:
         self._clients = 0
         self._refused = 0
         self._unended = UnendedFrames(UNENDED_BYTES_MAX)
-        self._unended_of_strangers = UnendedFrames(STRANGERS_BYTES_MAX)
+        self._unended_unauthenticated = UnendedFrames(UNAUTHENTICATED_BYTES_MAX)
 
     async def serve(self) -> None:
         """Serve until cancelled.
@@ -131,7 +131,7 @@ class KafkaListeners:
             def take(sock: socket.socket, address: str) -> None:
                 nursery.start_soon(self._receive_one, listener, sock, address)
 
-            await accept_all(listening, take, self._strangers.close_oldest)
+            await accept_all(listening, take, self._unauthenticated.close_oldest)
 
     async def _receive_one(self, listener: Listener, sock: socket.socket, address: str) -> None:
         """Serve one connection until its end."""
@@ -175,7 +175,7 @@ class KafkaListeners:
         number, decoder = self._came, FrameDecoder()
         payloads: list[bytes] = []
         answered: tuple[FrameDecoder, Arrived, list[bytes]] | None = None
-        with self._strangers.one() as scope:
+        with self._unauthenticated.one() as scope:
             try:
                 while not payloads:
                     data = await receive(sock, READ_BYTES)
@@ -184,9 +184,9 @@ class KafkaListeners:
                     if decoder.pending_bytes == 0 and data.startswith(TLS_HELLO):
                         raise ProtocolError("TLS; this listener is a plain one (security.protocol=PLAINTEXT)")
                     payloads = decoder.feed(data)
-                    self._unended_of_strangers.hold(number, 0 if payloads else decoder.pending_bytes, scope)
+                    self._unended_unauthenticated.hold(number, 0 if payloads else decoder.pending_bytes, scope)
             finally:
-                self._unended_of_strangers.hold(number, 0, scope)
+                self._unended_unauthenticated.hold(number, 0, scope)
             answered = decoder, _read(payloads[0], listener), payloads[1:]
         if scope.cancelled_caught:
             self._refuse(address, "no request in time, or others needed the room")
