@@ -99,7 +99,7 @@ class ErrorCode(IntEnum):
 
 
 NO_ERROR: Final = ErrorCode.NONE
-"""The same, for code of every input: to look a member up in its enumeration costs as much as ten calls."""
+"""The same for hot code: a lookup of an enumeration's member costs as much as ten calls."""
 
 
 class ErrorTraits(msgspec.Struct, frozen=True):

@@ -53,9 +53,12 @@ REAL = ("network", "spark", "docker", "browser", "cargo", "kcat")
 Node processes, sockets, Java, containers, a browser, foreign programs.
 """
 REAL_GROUP, ENGINE_GROUP, SPARK_GROUP = "real", "engine", "spark"
-"""Groups of xdist: tests with node processes, those with containers, and those with Spark alone."""
+"""Groups of xdist: tests with node processes, with containers, and with Spark alone."""
 LOW_PRIORITY = 10
-"""Niceness of a process from its first test with Spark, or without real parts, on; it cannot be lowered again."""
+"""Niceness of a process from its first test outside the first two on.
+
+It cannot be lowered again.
+"""
 SPARK_FIXTURES = {"gateway", "spark"}
 
 DOCKER_TIMEOUT_S = 10.0

@@ -1,4 +1,4 @@
-"""The project keeps its own rules: pure packages, pinned dependencies, one way to catch decoding errors."""
+"""The project's rules: pure packages, pinned dependencies, one way to catch decoding errors."""
 
 from __future__ import annotations
 

@@ -94,7 +94,10 @@ async def listener(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Listener]:
 
 
 async def served(address: tuple[str, int]) -> trio.SocketStream:
-    """A new client's connection, its first request answered. A listener never closes silent strangers by time."""
+    """A new client's connection after its first response.
+
+    A listener does not close silent strangers by time.
+    """
     with trio.fail_after(PATIENCE_S):
         stream = await trio.open_tcp_stream(*address)
         await requests(stream)

@@ -1,4 +1,4 @@
-"""README.md and docs/first-steps.md: the versions that they name, and what their commands leave.
+"""README.md and docs/first-steps.md: named versions, and files that their commands leave.
 
 test_pages compares what their commands print.
 """

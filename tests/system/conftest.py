@@ -62,7 +62,7 @@ def faultline() -> Iterator[Faultline]:
 def faultline_here(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Ended]:
-    """As `faultline`, in this process and in an empty directory: for commands that start nothing."""
+    """As `faultline`, in this process and an empty directory: for commands without processes."""
     monkeypatch.chdir(tmp_path)
 
     def run(*words: str | Path) -> Ended:

@@ -1,4 +1,6 @@
-"""Real processes match real Kafka, by a user's commands: tests/recordings plays the other recordings.
+"""Real processes match real Kafka, by a user's commands.
+
+tests/recordings plays the other recordings.
 
 A run whose timers were late is unknown, so the test plays it again at a lower speed.
 """

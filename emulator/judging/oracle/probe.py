@@ -263,7 +263,7 @@ class Probe:
 
 
 def _differs(partition: Partition, last: Seen) -> bool:
-    """Whether the partition's state is another than at the last inspection, its log's ends apart."""
+    """Whether the partition's state changed since the last inspection, its log's ends apart."""
     return (
         partition is not last.partition
         or partition.leader_epoch != last.epoch

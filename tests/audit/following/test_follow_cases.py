@@ -1,4 +1,4 @@
-"""A follow's findings of the cases in `tests/check_cases`: those of the audit, without Spark."""
+"""A follow's findings of the cases in `tests/check_cases` are those of the audit."""
 
 from __future__ import annotations
 
