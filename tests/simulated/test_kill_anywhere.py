@@ -9,7 +9,7 @@ import pytest
 from emulator.judging.crash_testing.crash_judge import judge_death
 from emulator.judging.crash_testing.crash_plan import Plan, mortal_scenarios
 from emulator.judging.crash_testing.crash_run import play_death
-from emulator.judging.crash_testing.crash_seeds import DeathsOptions, DeathWorker, play_seed, replay_command
+from emulator.judging.crash_testing.crash_seeds import DeathsOptions, play_seed, replay_command
 from emulator.judging.explain.history_builder import history_of
 from emulator.judging.explain.promise_rules import gates_of
 from emulator.judging.explain.settled_state import (
@@ -24,7 +24,6 @@ from emulator.judging.explain.stuck import unsettled_rule
 from emulator.machines.broker.fetchers import Fetchers
 from emulator.machines.broker.partition import Partition, PendingIsr
 from emulator.machines.broker.replica_log import Log
-from emulator.runs.cores import on_all_cores
 from protocol.events import ScenarioStep
 from protocol.ids import BrokerId, Offset
 
@@ -53,18 +52,6 @@ def test_the_same_seed_is_the_same_run() -> None:
     first, second = (play_death(requested.plan(11)) for _ in range(2))
     assert first.world.trace.shape() == second.world.trace.shape()
     assert (first.world.now_ms, first.world.inputs) == (second.world.now_ms, second.world.inputs)
-
-
-def test_results_on_all_cores_are_those_of_one() -> None:
-    seeds = range(1, 7)
-    alone, together = (
-        {
-            result.seed: (result.failed, result.simulated_s)
-            for result in on_all_cores(DeathWorker, DeathsOptions(), seeds, n)
-        }
-        for n in (1, 2)
-    )
-    assert alone == together and set(alone) == set(seeds)
 
 
 @pytest.mark.parametrize("victim", ["broker-0", "session-1"])

@@ -20,7 +20,6 @@ import trio
 
 from emulator.cli.command_options import RunOptions
 from emulator.cli.commands.run_simulated import run_simulated
-from emulator.faults.enforcement import LinkState
 from emulator.runs.directory import prepare, write_observations, write_scenario
 from emulator.runs.network_run import play_network
 from emulator.runs.resolve import resolve
@@ -189,49 +188,6 @@ def test_run_ends_with_3_when_its_cut_met_no_traffic(tmp_path: Path) -> None:
 # --- the simulated world ---
 
 
-def simulated(directory: Path, *steps: str) -> tuple[int, list[str]]:
-    """(exit code, reasons) of the oracle's verdict."""
-    run = directory / "run"
-    code = run_simulated(resolve(find_scenario(str(short(directory, *steps)))), run, SIMULATED)
-    reasons: list[str] = msgspec.json.decode((run / "verdict.json").read_bytes())["unknown_because"]
-    return code, reasons
-
-
-def test_a_simulated_cut_of_idle_links_is_unknown(tmp_path: Path) -> None:
-    code, reasons = simulated(tmp_path, *CUT_OF_NOTHING)
-    assert code == 3 and WHY["idle cut"] in reasons
-
-
-def test_a_cut_of_idle_links_may_say_that_it_expects_nothing(tmp_path: Path) -> None:
-    quiet = "cut: {link: [client-0, client-1], expects_traffic: false}"
-    assert simulated(tmp_path, quiet, *CUT_OF_NOTHING[1:]) == (0, [])
-
-
-def test_a_simulated_heal_that_is_sabotaged_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert simulated(tmp_path, *CUT_AND_HEAL) == (0, [])
-    heal = LinkState.heal
-
-    def deaf(self: LinkState, now_ms: float, rule_id: str) -> bool:
-        return self.node != "broker-1" and heal(self, now_ms, rule_id)
-
-    monkeypatch.setattr(LinkState, "heal", deaf)
-    again = tmp_path / "again"
-    again.mkdir()
-    code, reasons = simulated(again, *CUT_AND_HEAL)
-    assert code == 3 and WHY["sabotaged heal"] in reasons
-
-
-def test_a_simulated_wait_in_vain_is_unknown_unless_it_may_time_out(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, (why,) = simulated(tmp_path, *WAIT_IN_VAIN)
-    assert code == 3 and why.startswith(WHY["wait in vain"])
-    assert WHY["wait in vain"] in " ".join(capsys.readouterr().out.split())
-    again = tmp_path / "again"
-    again.mkdir()
-    assert simulated(again, WAIT_IN_VAIN[0].replace("}", ", may_time_out: true}")) == (0, [])
-
-
 def test_a_step_that_cannot_be_done_is_named_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Steps of a repetition count each time, and `record` with two things is two."""
     script = short(tmp_path, "repeat: {times: 2, steps: [{record: [controller, partition-state]}]}", "start: 1")
@@ -239,8 +195,3 @@ def test_a_step_that_cannot_be_done_is_named_with_its_line(tmp_path: Path, capsy
     last = len(script.read_text().splitlines())
     assert run_simulated(resolve(find_scenario(str(script))), tmp_path / "run", SIMULATED, str(script)) == 3
     assert line < last and f"{script}:{last}: faultline run: " in capsys.readouterr().err
-
-
-def test_a_simulated_broker_that_may_not_register_is_unknown(tmp_path: Path) -> None:
-    code, reasons = simulated(tmp_path, *REGISTERED_STILL)
-    assert code == 3 and any(reason.startswith("broker-1 died by itself with code") for reason in reasons), reasons

@@ -10,18 +10,9 @@ from emulator.judging.simulated_measures import two_at_once_ms
 from emulator.judging.verdict_builder import doubts_about
 from emulator.machines.broker.replica_manager import Replicas
 from emulator.runs.resolve import resolve
-from emulator.runs.scenario_sources import find_scenario
 from emulator.runs.verdict_file import FaultVerdict, Verdict
 from emulator.scenario.load import load_scenario
 from emulator.storage.files import DiskFailed
-
-FIVE = (
-    "az-isolated-leader",
-    "az-isolated-leader-acks-all",
-    "link-follower-leader",
-    "az-isolated-follower",
-    "az-isolated-controller",
-)
 
 STEPS = """
 id: small
@@ -39,16 +30,6 @@ steps:
 def verdict_of(*steps: str, more: str = "", seed: int = 1) -> Verdict:
     text = STEPS + "".join(f"  - {step}\n" for step in steps) + more
     return play_and_judge(resolve(load_scenario(text, "small.yaml")), seed, run="small").verdict
-
-
-@pytest.mark.parametrize("scenario", FIVE)
-@pytest.mark.parametrize("version", ["2.6", "2.8"])
-def test_what_real_kafka_did_is_valid(scenario: str, version: str) -> None:
-    verdict = play_and_judge(resolve(find_scenario(scenario), version), 1, run="1").verdict
-    assert [one.text for one in verdict.expectations if one.held is not True] == []
-    assert verdict.valid is True
-    assert all(fault.took_effect and fault.healed is True for fault in verdict.faults)
-    assert all(fault.healed_ms and fault.in_force_ms and fault.frames_stopped for fault in verdict.faults)
 
 
 def test_a_cut_of_links_nothing_uses_makes_the_run_unknown() -> None:

@@ -1,4 +1,4 @@
-"""Many seeds: they equal real Kafka, and one that fails does not take the others along."""
+"""Many seeds: equal outcomes where recordings are equal, and failures of one seed or process."""
 
 import multiprocessing
 import subprocess
@@ -22,18 +22,6 @@ from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.slow
 
-FIVE = (
-    "az-isolated-leader",
-    "az-isolated-leader-acks-all",
-    "link-follower-leader",
-    "az-isolated-follower",
-    "az-isolated-controller",
-)
-
-SEEDS = 10
-"""tests/test_golden_simulated.py plays a hundred, `python -m verification.seeds` 200."""
-DIFFERENT_SHARE = 0.95
-
 
 def campaign(scenario: str, version: str, seeds: range) -> CampaignOptions:
     space = Space(scenario=scenario, kafka_version=version, first_seed=seeds.start, seeds=len(seeds))
@@ -43,19 +31,6 @@ def campaign(scenario: str, version: str, seeds: range) -> CampaignOptions:
 def results_of(scenario: str, version: str, seeds: range) -> list[Row]:
     worker = CampaignWorker(campaign(scenario, version, seeds))
     return [worker.play(number) for number in range(len(seeds))]
-
-
-@pytest.mark.parametrize("scenario", FIVE)
-@pytest.mark.parametrize("version", ["2.6", "2.8"])
-def test_every_seed_equals_real_kafka_and_traces_differ(scenario: str, version: str) -> None:
-    """The rule of `verification.seeds`.
-    At least 190 of 200 traces differ once times and seed are left out.
-    """
-    results = results_of(scenario, version, range(1, SEEDS + 1))
-    assert [(result.seed, result.error) for result in results if result.error] == []
-    assert [(result.seed, result.differences[:1]) for result in results if not result.recording] == []
-    assert [(result.seed, result.broken) for result in results if result.code] == []
-    assert len({result.trace for result in results}) >= DIFFERENT_SHARE * SEEDS
 
 
 def test_seeds_that_equal_the_same_recording_have_the_same_outcome() -> None:
@@ -82,17 +57,6 @@ def test_the_shape_of_a_trace_leaves_times_and_the_seed_out() -> None:
 def _other(event: Any) -> Any:
     changed = {name: getattr(event, name) + 17 for name in ("digest", "session") if hasattr(event, name)}
     return msgspec.structs.replace(event, **changed)
-
-
-def test_all_cores_give_what_one_gives() -> None:
-    requested = campaign("az-isolated-follower", "2.6", range(1, 7))
-    alone = list(play_runs(requested, range(6), processes=1))
-    together = sorted(play_runs(requested, range(6), processes=2), key=lambda row: row.seed)
-    assert [_timeless(result) for result in together] == [_timeless(result) for result in alone]
-
-
-def _timeless(result: Row) -> Row:
-    return msgspec.structs.replace(result, wall_s=0.0)
 
 
 def test_closing_ends_all_processes() -> None:

@@ -27,16 +27,6 @@ RECORDED = [
 ]
 
 
-def test_the_catalogue_has_the_first_five() -> None:
-    assert {
-        "az-isolated-leader",
-        "az-isolated-leader-acks-all",
-        "link-follower-leader",
-        "az-isolated-follower",
-        "az-isolated-controller",
-    } <= {path.stem for path in CATALOGUE}
-
-
 @pytest.mark.parametrize("path", CATALOGUE, ids=lambda path: path.stem)
 def test_a_file_is_called_after_its_scenario(path: Path) -> None:
     assert scenario_of(path.stem).id == path.stem
