@@ -41,47 +41,92 @@ def test_what_is_left_out_by_name_is_there() -> None:
     assert [path for path in TRIED if not (ROOT / path).is_file()] == []
 
 
-def test_structs_are_known_by_their_bases_wherever_these_are_from(tmp_path: Path) -> None:
-    found = made(
-        tmp_path,
+TWO_ERRORS = (
+    "def f() -> None:\n    try:\n        g()\n    except OSError as e:\n        g(e)\n"
+    "    except ValueError as {0}:\n        g({0})\n"
+)
+DECORATED = "import functools\nclass A:\n    @{}property\n    def x(self) -> int:\n        return 1\n"
+SLOTS = "its slots are added to those of a class of Python"
+REASONS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
+    "structs, known by their bases wherever these are from": (
         {
-            "protocol/__init__.py": "",
-            "protocol/base.py": "import msgspec\nclass Base(msgspec.Struct):\n    x: int\n",
-            "protocol/passed.py": "from protocol.base import Base as Base\n",
-            "protocol/one.py": "from protocol.passed import Base\nclass One(Base):\n    y: int\n",
-            "protocol/two.py": "from protocol import base as b\nclass Two(b.Base, frozen=True):\n    y: int\n",
-            "protocol/like.py": "class Base: ...\nclass Like(Base): ...\n",
+            "base": "import msgspec\nclass Base(msgspec.Struct):\n    x: int\n",
+            "passed": "from protocol.base import Base as Base\n",
+            "one": "from protocol.passed import Base\nclass One(Base):\n    y: int\n",
+            "two": "from protocol import base as b\nclass Two(b.Base, frozen=True):\n    y: int\n",
+            "like": "class Base: ...\nclass Like(Base): ...\n",
         },
-    )
-    structs = {name for name, reason in found.items() if reason == STRUCTS}
-    assert structs == {"protocol.base", "protocol.one", "protocol.two"}
-    assert found["protocol.passed"] == found["protocol.like"] == ""
-
-
-def test_slots_on_a_class_that_stays_python_are_left_out_and_what_rests_on_them(tmp_path: Path) -> None:
-    found = made(
-        tmp_path,
+        dict.fromkeys(("base", "one", "two"), STRUCTS),
+    ),
+    "slots on a class that stays Python, and what rests on them": (
         {
-            "controller/base.py": "from msgspec import Struct\nclass S(Struct): ...\nclass Base:\n    __slots__ = ()\n",
-            "controller/one.py": "from controller.base import Base\nclass One(Base):\n    __slots__ = ('y',)\n",
-            "controller/two.py": "from controller.one import One\nclass Two(One):\n    __slots__ = ('z',)\n",
-            "controller/own.py": "class Own:\n    __slots__ = ('z',)\n",
+            "base": "from msgspec import Struct\nclass S(Struct): ...\nclass Base:\n    __slots__ = ()\n",
+            "one": "from protocol.base import Base\nclass One(Base):\n    __slots__ = ('y',)\n",
+            "two": "from protocol.one import One\nclass Two(One):\n    __slots__ = ('z',)\n",
+            "own": "class Own:\n    __slots__ = ('z',)\n",
         },
-    )
-    slots = "its slots are added to those of a class of Python"
-    assert (found["controller.one"], found["controller.two"], found["controller.own"]) == (slots, slots, "")
-
-
-def test_what_mypyc_does_not_support_is_left_out(tmp_path: Path) -> None:
-    found = made(
-        tmp_path,
+        {"base": STRUCTS, "one": SLOTS, "two": SLOTS},
+    ),
+    "what mypyc does not support": (
         {
-            "protocol/within.py": "if True:\n    class Within: ...\n",
-            "protocol/asked.py": "from typing import Protocol, runtime_checkable\n"
-            "@runtime_checkable\nclass Asked(Protocol): ...\n",
+            "within": "if True:\n    class Within: ...\n",
+            "asked": "from typing import Protocol, runtime_checkable\n@runtime_checkable\nclass Asked(Protocol): ...\n",
         },
+        dict.fromkeys(("within", "asked"), "mypyc does not support"),
+    ),
+    # Native code made of a deque ends the process by a signal; mypyc refuses most others.
+    "a class of none of ours": (
+        {
+            "line": "from collections import deque\nclass Line(deque): ...\n",
+            "more": "import collections\nclass More(collections.deque[int]): ...\n",
+            "full": "class Full(RuntimeError): ...\n",
+            "error": "class Error(ValueError): ...\nclass Worse(Error): ...\n",
+            "kind": "import enum\nclass Kind(enum.StrEnum): ...\n",
+        },
+        {
+            "line": "no class of ours",
+            "more": "a class of it is made of collections.deque, which is no class of ours",
+            "full": "a class of it is made of RuntimeError, which is no class of ours",
+        },
+    ),
+    # Python would take the tuple that native code gives for a pointer to one.
+    "an iterator": (
+        {"a": "class A:\n    def __next__(self) -> tuple[int, int]:\n        return 1, 2\n"},
+        {"a": "it defines an iterator"},
+    ),
+    # Native code gives the name the first one's type, and the second is a TypeError.
+    "exceptions of two kinds with one name": (
+        {"one": TWO_ERRORS.format("e"), "two": TWO_ERRORS.format("v")},
+        {"one": "exceptions of two kinds are called e"},
+    ),
+    "an untried decorator": (
+        {"one": DECORATED.format("functools.cached_"), "two": DECORATED.format("")},
+        {"one": "functools.cached_property"},
+    ),
+    "an attribute that is set again is the same": (
+        {
+            "base": "class Base:\n    x: list[int]\n",
+            "once": "from protocol.base import Base\nclass Once(Base):\n    def f(self): self.x = []\n",
+        },
+        {},
+    ),
+    "work that would be done too early": (
+        {"one": "def f(xs):\n    return (x for x in xs)\n"},
+        {"one": "it returns a generator expression"},
+    ),
+}
+"""{what is left out: (text of each module of `protocol`, part of the reason of those left out)}."""
+
+
+@pytest.mark.parametrize("what", REASONS)
+def test_a_module_is_left_out_for_a_reason(tmp_path: Path, what: str) -> None:
+    texts, reasons = REASONS[what]
+    found = made(
+        tmp_path, {"protocol/__init__.py": "", **{f"protocol/{name}.py": text for name, text in texts.items()}}
     )
-    assert all("mypyc does not support" in reason for reason in found.values()) and len(found) == 2
+    for name in texts:
+        reason = found[f"protocol.{name}"]
+        assert reasons[name] in reason if name in reasons else reason == "", (name, reason)
 
 
 def test_a_class_that_stays_python_is_made_of_python(tmp_path: Path) -> None:
@@ -95,43 +140,6 @@ def test_a_class_that_stays_python_is_made_of_python(tmp_path: Path) -> None:
         },
     )
     assert [name for name, reason in found.items() if not reason] == ["protocol.apart"]
-
-
-def test_a_class_made_of_one_of_others_is_left_out(tmp_path: Path) -> None:
-    """Native code made of a deque ends the process by a signal; mypyc refuses most others."""
-    found = made(
-        tmp_path,
-        {
-            "protocol/line.py": "from collections import deque\nclass Line(deque): ...\n",
-            "protocol/more.py": "import collections\nclass More(collections.deque[int]): ...\n",
-            "protocol/full.py": "class Full(RuntimeError): ...\n",
-            "protocol/error.py": "class Error(ValueError): ...\nclass Worse(Error): ...\n",
-            "protocol/kind.py": "import enum\nclass Kind(enum.StrEnum): ...\n",
-        },
-    )
-    assert [name for name, reason in found.items() if not reason] == ["protocol.error", "protocol.kind"]
-    assert found["protocol.more"] == "a class of it is made of collections.deque, which is no class of ours"
-    assert found["protocol.full"] == "a class of it is made of RuntimeError, which is no class of ours"
-
-
-def test_an_iterator_is_left_out(tmp_path: Path) -> None:
-    """Python would take the tuple that native code gives for a pointer to one."""
-    text = "class A:\n    def __next__(self) -> tuple[int, int]:\n        return 1, 2\n"
-    assert made(tmp_path, {"protocol/a.py": text})["protocol.a"].startswith("it defines an iterator")
-
-
-def test_two_kinds_of_exceptions_with_one_name_are_left_out(tmp_path: Path) -> None:
-    """Native code gives the name the first one's type, and the second is a TypeError."""
-    first = "def f() -> None:\n    try:\n        g()\n    except OSError as e:\n        g(e)\n"
-    text = first + "    except ValueError as {}:\n        g({})\n"
-    found = made(tmp_path, {"protocol/one.py": text.format("e", "e"), "protocol/two.py": text.format("v", "v")})
-    assert found["protocol.two"] == "" and found["protocol.one"].startswith("exceptions of two kinds are called e")
-
-
-def test_an_untried_decorator_is_left_out(tmp_path: Path) -> None:
-    text = "import functools\nclass A:\n    @functools.cached_property\n    def x(self) -> int:\n        return 1\n"
-    found = made(tmp_path, {"protocol/one.py": text, "protocol/two.py": text.replace("functools.cached_", "")})
-    assert found["protocol.two"] == "" and "functools.cached_property" in found["protocol.one"]
 
 
 @pytest.mark.parametrize("again", ["    x: list[int]\n", "    def f(self):\n        self.x: list[int] = []\n"])
@@ -149,22 +157,6 @@ def test_an_attribute_that_is_declared_twice_is_left_out(tmp_path: Path, first: 
     )
     assert found["protocol.twice"].startswith("the garbage collector would see x twice")
     assert found["protocol.apart"] == ""
-
-
-def test_an_attribute_that_is_set_again_is_the_same(tmp_path: Path) -> None:
-    found = made(
-        tmp_path,
-        {
-            "protocol/base.py": "class Base:\n    x: list[int]\n",
-            "protocol/once.py": "from protocol.base import Base\nclass Once(Base):\n    def f(self): self.x = []\n",
-        },
-    )
-    assert set(found.values()) == {""}
-
-
-def test_work_that_would_be_done_too_early_is_left_out(tmp_path: Path) -> None:
-    (reason,) = made(tmp_path, {"protocol/one.py": "def f(xs):\n    return (x for x in xs)\n"}).values()
-    assert reason.startswith("it returns a generator expression")
 
 
 def test_native_code_rests_on_all_that_it_imports(tmp_path: Path) -> None:

@@ -18,11 +18,3 @@ def test_which_of_two_brokers_started_together_is_there_first_is_a_race() -> Non
 def test_a_session_server_may_come_too_late_to_be_chosen() -> None:
     late = sum(Draws(seed).session_start_ms("session-2") > CALM.session_start_ms for seed in range(1000))
     assert 30 < late < 70
-
-
-def test_the_same_seed_draws_the_same() -> None:
-    def some(draws: Draws) -> list[float]:
-        start_ms = draws.takes_ms("broker-0", "start_ms")
-        return [start_ms, draws.frame_ms("broker-0", "broker-1"), draws.timer_ms("broker-0", ("t",))]
-
-    assert some(Draws(7)) == some(Draws(7))
