@@ -1,7 +1,10 @@
 """`faultline`: entry point of the command line.
 
-`emulator.cli.commands` implements the commands. Unusable arguments end with code 2 and one line that names the usable
-ones. Ctrl-C ends with 130 and leaves no process running.
+`emulator.cli.commands` implements the commands. A command is registered by its import path, and imported when it is
+called. Those that simulate are functions here, because compiled code is chosen before the import.
+
+Unusable arguments end with code 2 and one line that names the usable ones. Ctrl-C ends with 130 and leaves no process
+running.
 """
 
 import sys
@@ -15,21 +18,19 @@ from emulator.cli.command_options import (
     ADVISE,
     AUDIT,
     FUZZ,
-    LOG,
     RUN,
     SIM,
     SWEEP,
     AdviseOptions,
     AuditOptions,
     FuzzOptions,
-    LogOptions,
     RunOptions,
     SimOptions,
     SweepOptions,
 )
 from emulator.cli.old_arguments import current_arguments, old_names_shown
 from emulator.cli.plain_values import require_plain
-from emulator.cli.play_options import AuditMaster, KafkaVersion
+from emulator.cli.play_options import AuditMaster, Listed
 from emulator.compiled_modules import look as look_for_compiled
 from emulator.compiled_modules import use as use_compiled
 from emulator.exit_codes import UNUSABLE
@@ -68,26 +69,15 @@ def run(scenario: str, /, *, options: RunOptions = RUN) -> int:
     return run_command(scenario, options)
 
 
-@app.command
-def compare(run_directory: Path, goldens: list[Path], /, *, json: bool = False) -> int:
-    """List every difference between a run's observations and the nearest recording.
-
-    Parameters
-    ----------
-    run_directory
-        A run's directory, or an observations.json.
-    goldens
-        Recordings by name, ID@VERSION, or by path: files, or folders of them.
-    json
-        Print the differences as JSON.
-    """
-    from emulator.cli.commands.compare_command import compare_command
-
-    return compare_command(run_directory, goldens, json)
+app.command(
+    "emulator.cli.commands.compare_command:compare_command",
+    name="compare",
+    help="List every difference between a run's observations and the nearest recording.",
+)
 
 
 @app.command
-def audit(runs: tuple[str, ...] = (), /, *, options: AuditOptions = AUDIT) -> int:
+def audit(runs: Listed = (), /, *, options: AuditOptions = AUDIT) -> int:
     """Judge one or many runs with Spark; of a running cluster, a snapshot.
 
     Parameters
@@ -132,60 +122,25 @@ def sql(
     return sql_command(runs, query, shape=shape, rows_max=rows, master=master)
 
 
-@app.command
-def explain(run_directory: Path, subject: str, /, *, partition: str | None = None, json: bool = False) -> int:
-    """Trace a record as a chain of causes: its sends, appends, acknowledgements and truncations.
-
-    Parameters
-    ----------
-    run_directory
-        A run's directory.
-    subject
-        A record's value, or an offset.
-    partition
-        Only events of this partition, such as t-0; by default each partition in turn.
-    json
-        Print the chain as JSON.
-    """
-    from emulator.cli.commands.explain import explain_command
-
-    return explain_command(run_directory, subject, partition, json)
+app.command(
+    "emulator.cli.commands.explain:explain_command",
+    name="explain",
+    help="Trace a record as a chain of causes: its sends, appends, acknowledgements and truncations.",
+)
 
 
-@app.command
-def diff(left: Path, right: Path, /, *, partition: str | None = None, json: bool = False) -> int:
-    """Show the first difference between two runs, ignoring timestamps.
-
-    Parameters
-    ----------
-    left
-        A run's directory.
-    right
-        The other run's directory.
-    partition
-        Only events of this partition, such as t-0.
-    json
-        Print the first difference of each node as JSON; an empty list: the runs are the same.
-    """
-    from emulator.cli.commands.diff import diff_command
-
-    return diff_command(left, right, json, partition)
+app.command(
+    "emulator.cli.commands.diff:diff_command",
+    name="diff",
+    help="Show the first difference between two runs, ignoring timestamps.",
+)
 
 
-@app.command
-def log(node: str | None = None, partition: str | None = None, /, *, options: LogOptions = LOG) -> int:
-    """Show a replica's records beside the other replicas', or a broker's events as Kafka's log.
-
-    Parameters
-    ----------
-    node
-        A broker, such as broker-0.
-    partition
-        A partition, such as t-0.
-    """
-    from emulator.cli.commands.log_command import either_log_command
-
-    return either_log_command(node, partition, options)
+app.command(
+    "emulator.cli.commands.log_command:either_log_command",
+    name="log",
+    help="Show a replica's records beside the other replicas', or a broker's events as Kafka's log.",
+)
 
 
 @app.command
@@ -277,20 +232,11 @@ def doctor(*, json: bool = False) -> int:
     return doctor_command(json)
 
 
-@app.command
-def settings(*names: str, kafka_version: KafkaVersion = None, json: bool = False) -> int:
-    """Show how a Kafka setting, or a settings file, is treated.
-
-    Parameters
-    ----------
-    names
-        Settings, such as log.retention.ms or producer.acks, or files as --settings takes them; none: only counts.
-    json
-        Print as JSON.
-    """
-    from emulator.cli.commands.settings import settings_command
-
-    return settings_command(names, kafka_version, json)
+app.command(
+    "emulator.cli.commands.settings:settings_command",
+    name="settings",
+    help="Show how a Kafka setting, or a settings file, is treated.",
+)
 
 
 for _commands in (app_live.app, app_live_machines.app, app_live_use.app):
@@ -305,39 +251,19 @@ def scenarios_list(*, json: bool = False) -> int:
     """List the catalogue."""
     from emulator.cli.commands.scenarios import list_command
 
-    return list_command(json)
+    return list_command(json=json)
 
 
-@scenarios_app.command(name="show")
-def scenarios_show(scenario: str, /, *, json: bool = False) -> int:
-    """Print a scenario with its defaults filled in.
-
-    Parameters
-    ----------
-    scenario
-        A catalogue id, a YAML file, or a recording.
-    json
-        Print it as JSON.
-    """
-    from emulator.cli.commands.scenarios import show_command
-
-    return show_command(scenario, json)
-
-
-@scenarios_app.command(name="check")
-def scenarios_check(files: list[Path], /, *, json: bool = False) -> int:
-    """Validate scenario files; every error with its line and column.
-
-    Parameters
-    ----------
-    files
-        YAML files.
-    json
-        Print the errors as JSON.
-    """
-    from emulator.cli.commands.scenarios import check_command
-
-    return check_command(files, json)
+scenarios_app.command(
+    "emulator.cli.commands.scenarios:show_command",
+    name="show",
+    help="Print a scenario with its defaults filled in.",
+)
+scenarios_app.command(
+    "emulator.cli.commands.scenarios:check_command",
+    name="check",
+    help="Validate scenario files; every error with its line and column.",
+)
 
 
 app.register_install_completion_command(add_to_startup=False)

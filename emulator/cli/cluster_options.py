@@ -17,6 +17,7 @@ Az = Annotated[
     ),
 ]
 Json = Annotated[bool, Parameter(name="--json", negative=(), help="Print the result as JSON.")]
+Words = Annotated[str, Parameter(allow_leading_hyphen=True)]
 Topic = Annotated[str, Parameter(help="The topic's name.")]
 
 

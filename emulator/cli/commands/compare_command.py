@@ -24,9 +24,19 @@ EQUAL, DIFFERS, UNUSABLE = 0, 1, 2
 
 
 @reports_errors("compare", Malformed, ScenarioErrors)
-def compare_command(run_dir: Path, goldens: list[Path], json: bool = False) -> int:
-    """Print the outcome to stdout, errors to stderr; returns the exit code."""
-    observed_file = run_file(run_dir)
+def compare_command(run_directory: Path, goldens: list[Path], /, *, json: bool = False) -> int:
+    """Print the outcome to stdout, errors to stderr; returns the exit code.
+
+    Parameters
+    ----------
+    run_directory
+        A run's directory, or an observations.json.
+    goldens
+        Recordings by name, ID@VERSION, or by path: files, or folders of them.
+    json
+        Print the differences as JSON.
+    """
+    observed_file = run_file(run_directory)
     observed = load(observed_file)
     recordings, unreadable = _recordings(goldens)
     if not recordings:
@@ -36,9 +46,9 @@ def compare_command(run_dir: Path, goldens: list[Path], json: bool = False) -> i
         print(f"faultline compare: {why}", file=sys.stderr)
     match = nearest_with_races(observed, recordings, races)
     if json:
-        print(msgspec.json.encode(_as_json(run_dir, match)).decode())
+        print(msgspec.json.encode(_as_json(run_directory, match)).decode())
     else:
-        print("\n".join(_as_text(run_dir, match, len(recordings))))
+        print("\n".join(_as_text(run_directory, match, len(recordings))))
     return UNUSABLE if unreadable else EQUAL if match.equal else DIFFERS
 
 

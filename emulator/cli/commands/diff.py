@@ -30,8 +30,20 @@ class Parting(msgspec.Struct, frozen=True):
 
 
 @reports_errors("diff", NoEvents, TooManyEvents)
-def diff_command(left: Path, right: Path, json: bool = False, partition: str | None = None) -> int:
-    """Exit code 0: only timestamps differ; 1: the runs differ. `partition`: only its events."""
+def diff_command(left: Path, right: Path, /, *, partition: str | None = None, json: bool = False) -> int:
+    """Exit code 0: only timestamps differ; 1: the runs differ.
+
+    Parameters
+    ----------
+    left
+        A run's directory.
+    right
+        The other run's directory.
+    partition
+        Only events of this partition, such as t-0.
+    json
+        Print the first difference of each node as JSON; an empty list: the runs are the same.
+    """
     left_out = LeftOut()
     events = [_by_node(left, partition, left_out), _by_node(right, partition, left_out)]
     if partition is not None and not any(events):

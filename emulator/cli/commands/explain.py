@@ -47,19 +47,28 @@ class Moment(msgspec.Struct, frozen=True):
 
 
 @reports_errors("explain", NoEvents, TooManyEvents)
-def explain_command(run: Path, subject: str, partition: str | None = None, json: bool = False) -> int:
+def explain_command(run_directory: Path, subject: str, /, *, partition: str | None = None, json: bool = False) -> int:
     """Print the chain of each partition that had the record; 2 without events about `subject`.
 
-    `partition`: only this one, such as t-0.
+    Parameters
+    ----------
+    run_directory
+        A run's directory.
+    subject
+        A record's value, or an offset.
+    partition
+        Only events of this partition, such as t-0; by default each partition in turn.
+    json
+        Print the chain as JSON.
     """
     left_out = LeftOut()
-    events = list(read(run, FOLLOWED, left_out=left_out))
+    events = list(read(run_directory, FOLLOWED, left_out=left_out))
     for line in left_out_lines(left_out):
         print(f"faultline explain: {line}", file=sys.stderr)
     events.sort(key=lambda event: (event["at_ms"], event["node"], event["seq"]))
     lives = lives_of(events, subject)
     if not lives:
-        raise CommandFailed(f"no event of {run} is about {subject!r}; no such value was sent")
+        raise CommandFailed(f"no event of {run_directory} is about {subject!r}; no such value was sent")
     if partition is not None:
         if partition not in lives:
             raise CommandFailed(f"{subject!r} was never in {partition}; it was in {', '.join(lives)}")

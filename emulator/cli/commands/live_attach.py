@@ -6,12 +6,14 @@ from pathlib import Path
 
 import msgspec
 
+from emulator.cli.cluster_options import Json
 from emulator.cli.commands.command_errors import CommandFailed, reports_errors
 from emulator.cli.commands.control_calls import console
 from emulator.cluster.cluster_registry import NoCluster, Registration, named, register
 from emulator.cluster.control_client import ask
 from emulator.cluster.control_requests import Ready
 from emulator.cluster.launch import READY_LIMIT_S, READY_LOOK_S
+from emulator.cluster.specification import DEFAULT_TOPOLOGY
 from emulator.exit_codes import HELD, UNKNOWN
 from emulator.worlds.cluster_file.compose_files import NoClusterFile, named_topology
 from emulator.worlds.containers.tool import DockerFailed, DockerMissing, compose
@@ -26,10 +28,17 @@ CONTROL_PORT = "9400"
 
 
 @reports_errors("attach", NoClusterFile, DockerMissing, NoCluster)
-def attach_command(topology: str, project: str | None, json: bool) -> int:
+def attach_command(topology: str = DEFAULT_TOPOLOGY, /, *, project: str | None = None, json: Json = False) -> int:
     """Write runs/NAME-attached/cluster.json, with the control server's address and token.
 
     Returns 3 when the cluster does not become ready; it is attached all the same.
+
+    Parameters
+    ----------
+    topology
+        The topology of the containers: a topology's name, or a compose file.
+    project
+        The compose project's name; by default the compose tool's default.
     """
     file = named_topology(topology)
     of = ["--file", str(file), *(["--project-name", project] if project else [])]

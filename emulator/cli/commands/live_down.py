@@ -1,9 +1,13 @@
 """`faultline down`: stops clusters, cleans up after killed clusters and runs. Idempotent."""
 
-import msgspec
+from typing import Annotated
 
-from emulator.cli.cluster_options import ClusterOptions
+import msgspec
+from cyclopts import Parameter
+
+from emulator.cli.cluster_options import CLUSTER, ClusterOptions
 from emulator.cli.commands.command_errors import CommandFailed, reports_errors
+from emulator.cli.play_options import Flag
 from emulator.cluster.cluster_registry import Found, NoCluster, choose, clusters, named, plays
 from emulator.cluster.ending import Ended, end
 from emulator.exit_codes import HELD
@@ -12,17 +16,22 @@ from emulator.runs.scratch import remove_scratch
 
 
 @reports_errors("down", NoCluster, *UNUSABLE_MACHINES)
-def down_command(options: ClusterOptions, every: bool) -> int:
+def down_command(*, all_: Annotated[Flag, Parameter(name="--all")] = False, options: ClusterOptions = CLUSTER) -> int:
     """Stop clusters. Where none runs, only remove what killed clusters and runs left.
 
-    `every`: also removes unregistered containers, by label, and network namespaces, by name.
+    With `all_` also remove unregistered containers, by label, and network namespaces, by name.
+
+    Parameters
+    ----------
+    all_
+        Stop every cluster below runs/.
     """
     ended: list[Ended] = []
-    for one in _to_end(options.cluster, every):
+    for one in _to_end(options.cluster, all_):
         ended.append(end(one))
         if not options.json:
             print(_ended_text(ended[-1]))
-    swept, left = _swept() if every else ([], [])
+    swept, left = _swept() if all_ else ([], [])
     if options.json:
         print(msgspec.json.encode({"ended": ended, "removed": swept, "left": left}).decode())
     else:

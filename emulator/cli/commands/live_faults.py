@@ -9,13 +9,12 @@ from typing import Any
 
 from rich.console import Console
 
-from emulator.cli.cluster_options import ClusterOptions, LinkPart, StartOptions
+from emulator.cli.cluster_options import CLUSTER, ClusterOptions, LinkPart, StartOptions, Words
 from emulator.cli.commands.command_errors import CommandFailed, reports_errors
 from emulator.cli.commands.control_calls import ask_cluster
 from emulator.cluster.control_requests import (
     BATCHES_KEPT_MAX,
     Heal,
-    HealedKind,
     LinkFault,
     Machine,
     MachineFault,
@@ -29,6 +28,7 @@ from emulator.runs.settings_files import read_settings_files
 from emulator.settings.properties_files import UnusableFile
 from emulator.settings.setting import BROKER
 from emulator.settings.setting_registry import UnusableSetting, parse_assignment
+from protocol.link_rules import LinkFaultKind
 
 
 @reports_errors(None, RuleError)
@@ -40,9 +40,17 @@ def link_fault_command(verb: str, options: ClusterOptions, words: Sequence[str],
 
 
 @reports_errors("heal")
-def heal_command(options: ClusterOptions, words: Sequence[str], kind: HealedKind = "") -> int:
-    """Heal link faults."""
-    return ask_cluster(options, Heal(list(words), kind), _show_healed)
+def heal_command(*places: Words, kind: LinkFaultKind | None = None, options: ClusterOptions = CLUSTER) -> int:
+    """Heal link faults.
+
+    Parameters
+    ----------
+    places
+        A place (az-0), two places (A B), or a rule (rule-2).
+    kind
+        Heal only faults of this kind; others on the same links stay.
+    """
+    return ask_cluster(options, Heal(list(places), kind or ""), _show_healed)
 
 
 @reports_errors(None)

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from emulator.cli.cluster_options import ClusterOptions
+from emulator.cli.cluster_options import CLUSTER, ClusterOptions
 from emulator.cli.commands.command_errors import CommandFailed, reports_errors
 from emulator.cli.commands.status_command import NoStatus, status_command
 from emulator.cli.commands.watch_keys import outcome_text, request_of
@@ -19,8 +19,14 @@ from emulator.faults.link_fault_kinds import RuleError
 
 
 @reports_errors("status")
-def live_status_command(options: ClusterOptions, watch: bool) -> int:
-    """Print the status."""
+def live_status_command(*, watch: bool = False, options: ClusterOptions = CLUSTER) -> int:
+    """Print the status.
+
+    Parameters
+    ----------
+    watch
+        Refresh every half second until Ctrl-C or q; keys cut, heal, kill, pause, resume, start and filter.
+    """
     try:
         found = choose(options.cluster)
     except NoCluster as error:

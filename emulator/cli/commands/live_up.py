@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from emulator.cli.command_options import UpOptions
+from emulator.cli.command_options import UP, UpOptions
 from emulator.cli.commands.command_errors import CommandFailed, reports_errors
 from emulator.cli.commands.control_calls import console
 from emulator.cli.commands.place_arguments import check_places
@@ -49,8 +49,14 @@ UNUSABLE_INPUT = (*UNUSABLE_RUN, NoCluster, NoClusterFile, *UNUSABLE_MACHINES)
 
 
 @reports_errors("up", *UNUSABLE_INPUT)
-def up_command(options: UpOptions, topology: str = DEFAULT_TOPOLOGY) -> int:
-    """Start a cluster; returns 0 when it is ready, 3 when it is late (no process is left then)."""
+def up_command(topology: str = DEFAULT_TOPOLOGY, /, *, options: UpOptions = UP) -> int:
+    """Start a cluster; returns 0 when it is ready, 3 when it is late (no process is left then).
+
+    Parameters
+    ----------
+    topology
+        A topology's name, such as three-az, or a compose file.
+    """
     began = time.monotonic()
     directory: Path | None = None
     try:

@@ -7,7 +7,7 @@ import msgspec
 from rich.table import Table
 from rich.text import Text
 
-from emulator.cli.command_options import LogOptions
+from emulator.cli.command_options import LOG, LogOptions
 from emulator.cli.commands.command_errors import CommandFailed, reports_errors
 from emulator.cli.commands.log_as_kafka import as_kafka_command
 from emulator.cluster.cluster_registry import NoCluster, run_of
@@ -43,8 +43,16 @@ PIPE_WIDTH = 10_000
 
 
 @reports_errors("log", NoCluster)
-def either_log_command(node: str | None, partition: str | None, options: LogOptions) -> int:
-    """Records of a replica, or with `as_kafka` a broker's log lines."""
+def either_log_command(node: str | None = None, partition: str | None = None, /, *, options: LogOptions = LOG) -> int:
+    """Records of a replica, or with `as_kafka` a broker's log lines.
+
+    Parameters
+    ----------
+    node
+        A broker, such as broker-0.
+    partition
+        A partition, such as t-0.
+    """
     if options.run is not None and options.cluster is not None:
         raise CommandFailed(f"--run {options.run} and --cluster {options.cluster}: one of them")
     run = options.run or run_of(options.cluster)

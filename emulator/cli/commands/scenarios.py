@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 from ruamel.yaml import YAML
 
+from emulator.cli.commands.command_errors import reports_errors
 from emulator.cli.commands.control_calls import PIPE_WIDTH
 from emulator.cli.commands.unusable import UNUSABLE_SCENARIO
 from emulator.exit_codes import HELD, UNUSABLE
@@ -44,14 +45,10 @@ class Fault(msgspec.Struct, frozen=True):
         return ":".join((self.file, *(str(at) for at in (self.line, self.column) if at))) + f": {self.message}"
 
 
-def list_command(json: bool) -> int:
+@reports_errors("", *UNUSABLE_SCENARIO)
+def list_command(*, json: bool = False) -> int:
     """Print id, title, versions (the default first) and number of recordings of real Kafka."""
-    found: list[Scenario] = []
-    for scenario_id in catalogue():
-        scenario = _load(scenario_id)
-        if scenario is None:
-            return UNUSABLE
-        found.append(scenario)
+    found = list(map(find_scenario, catalogue()))
     if json:
         print(msgspec.json.encode([{"id": s.id, "title": s.title, "kafka": s.kafka} for s in found]).decode())
         return HELD
@@ -84,22 +81,36 @@ def print_list(screen: Screen, scenarios: Sequence[Scenario]) -> None:
         screen.print(Padding(Text(title), (0, 0, 0, INDENT)))
 
 
-def show_command(given: str, json: bool = False) -> int:
-    """Print the scenario as YAML or as JSON."""
-    scenario = _load(given)
-    if scenario is None:
-        return UNUSABLE
+@reports_errors("", *UNUSABLE_SCENARIO)
+def show_command(scenario: str, /, *, json: bool = False) -> int:
+    """Print the scenario as YAML or as JSON.
+
+    Parameters
+    ----------
+    scenario
+        A catalogue id, a YAML file, or a recording.
+    json
+        Print it as JSON.
+    """
+    text = written(find_scenario(scenario))
     if json:
-        print(msgspec.json.encode(YAML(typ="safe", pure=True).load(io.StringIO(written(scenario)))).decode())
+        print(msgspec.json.encode(YAML(typ="safe", pure=True).load(io.StringIO(text))).decode())
     else:
-        print(written(scenario), end="")
+        print(text, end="")
     return HELD
 
 
-def check_command(files: list[Path], json: bool = False) -> int:
+def check_command(files: list[Path], /, *, json: bool = False) -> int:
     """Print one line per error, with file, line and column, as editors and CI expect.
 
     Settings are checked on every version of the scenario.
+
+    Parameters
+    ----------
+    files
+        YAML files.
+    json
+        Print the errors as JSON.
     """
     faults: dict[str, list[Fault]] = {}
     notices: dict[str, list[str]] = {}
@@ -140,11 +151,3 @@ def faults_of(path: Path) -> Iterator[Fault]:
             for line in str(error).splitlines():
                 yield Fault(str(path), *place_of_problem(text, line), f"on Kafka {version}: {line}")
             return
-
-
-def _load(given: str) -> Scenario | None:
-    try:
-        return find_scenario(given)
-    except UNUSABLE_SCENARIO as error:
-        print(f"faultline: {error}", file=sys.stderr)
-        return None

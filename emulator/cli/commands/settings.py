@@ -9,6 +9,7 @@ import msgspec
 from rich.console import Console
 
 from emulator.cli.commands.command_errors import reports_errors
+from emulator.cli.play_options import KafkaVersion
 from emulator.exit_codes import HELD
 from emulator.runs.resolve import resolve
 from emulator.runs.settings_files import read_settings_files
@@ -36,8 +37,16 @@ STANDINGS = (MODELLED, NOT_MODELLED, SET_HERE, WITHOUT_BEARING)
 
 
 @reports_errors("settings", UnusableSetting, UnusableFile, UnknownVersion, UnusableProtocolVersion)
-def settings_command(names: Sequence[str], kafka_version: str | None, json: bool) -> int:
-    """Returns 2 for an unknown name or an unusable file."""
+def settings_command(*names: str, kafka_version: KafkaVersion = None, json: bool = False) -> int:
+    """Returns 2 for an unknown name or an unusable file.
+
+    Parameters
+    ----------
+    names
+        Settings, such as log.retention.ms or producer.acks, or files as --settings takes them; none: only counts.
+    json
+        Print as JSON.
+    """
     out = Screen(highlight=False, soft_wrap=True)
     version = ladder_name(kafka_version or DEFAULT_VERSION)
     if not names:

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from emulator.cli.cluster_options import CLUSTER, ClusterOptions
+from emulator.cli.cluster_options import ClusterOptions
 from emulator.cli.commands.live_down import down_command
 from emulator.exit_codes import HELD, UNUSABLE
 from emulator.runs import engine_choice
@@ -37,7 +37,7 @@ def test_without_an_engine_there_is_nothing_to_remove(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     engine(monkeypatch, DockerMissing("no engine"))
-    assert down_command(CLUSTER, True) == HELD
+    assert down_command(all_=True) == HELD
     assert capsys.readouterr().out == "no cluster runs\n"
 
 
@@ -45,7 +45,7 @@ def test_leftovers_are_reported_and_shown_by_the_exit_code(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     engine(monkeypatch, DockerFailed("p0 is busy"), NamespaceError("n0 is busy"))
-    assert down_command(CLUSTER, True) == UNUSABLE
+    assert down_command(all_=True) == UNUSABLE
     printed = capsys.readouterr()
     assert printed.out == "", "it does not say that no cluster runs"
     assert printed.err == (
@@ -56,6 +56,6 @@ def test_leftovers_are_reported_and_shown_by_the_exit_code(
 
 def test_as_json_too(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     engine(monkeypatch, DockerFailed("p0 is busy"))
-    assert down_command(ClusterOptions(json=True), True) == UNUSABLE
+    assert down_command(all_=True, options=ClusterOptions(json=True)) == UNUSABLE
     reported = msgspec.json.decode(capsys.readouterr().out)
     assert reported["left"] == ["containers that were left could not be removed: p0 is busy"]

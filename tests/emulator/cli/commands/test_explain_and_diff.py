@@ -144,13 +144,13 @@ def test_partitions_are_reported_one_after_the_other(two_partitions: Path, capsy
 
 def test_one_partition_can_be_requested(two_partitions: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The others are named where it is not there."""
-    assert explain_command(two_partitions, "a", "t-1", json=True) == 0
+    assert explain_command(two_partitions, "a", partition="t-1", json=True) == 0
     printed_lines = json.loads(capsys.readouterr().out)
     assert {moment["partition"] for moment in printed_lines} == {"t-1"}
     assert printed_lines[0]["text"] == "is about to write 'a', acks=all"
-    assert explain_command(two_partitions, "1", "t-1") == 0
+    assert explain_command(two_partitions, "1", partition="t-1") == 0
     capsys.readouterr()
-    assert explain_command(two_partitions, "a", "t-7") == 2
+    assert explain_command(two_partitions, "a", partition="t-7") == 2
     assert capsys.readouterr().err == "faultline explain: 'a' was never in t-7; it was in t-0, t-1\n"
 
 

@@ -42,7 +42,7 @@ def run() -> int:
 
 def test_no_engine_leaves_no_directory(docker: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run() == 2
-    assert up_command(UpOptions(engine="docker")) == 2
+    assert up_command(options=UpOptions(engine="docker")) == 2
     why = f"no Docker engine answers ({NO_ENGINE}); start it, or use --engine process\n"
     assert capsys.readouterr() == ("", f"faultline run: {why}faultline up: {why}")
     assert list(Path().iterdir()) == [] and not (*clusters(), *plays())

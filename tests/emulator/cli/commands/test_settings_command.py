@@ -26,5 +26,5 @@ def test_a_file_that_is_not_there_is_no_unknown_setting(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
-    assert settings_command([word], None, False) == 2
+    assert settings_command(word) == 2
     assert capsys.readouterr().err == f"faultline settings: {message}\n"

@@ -83,7 +83,7 @@ def test_up_makes_nothing_then(engine: Path, tmp_path: Path, capsys: pytest.Capt
     own = tmp_path / "own.yml"
     own.write_text((Path(__file__).parents[4] / "compose" / "three-az.yml").read_text())
     has(engine, broker_0={"image": "own:1"})
-    assert up_command(UpOptions(engine="docker"), "own.yml") == 2
+    assert up_command("own.yml", options=UpOptions(engine="docker")) == 2
     assert capsys.readouterr().err.startswith("faultline up: own.yml: service broker-0: no image own:1; FAULTLINE")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bin", "own.yml"]
     requested = (engine / "asked").read_text().splitlines()
