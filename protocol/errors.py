@@ -99,7 +99,10 @@ class ErrorCode(IntEnum):
 
 
 NO_ERROR: Final = ErrorCode.NONE
-"""The same for hot code: a lookup of an enumeration's member costs as much as ten calls."""
+"""The same, for the code of every input.
+
+A member that is looked up in its enumeration costs as much as ten calls of functions.
+"""
 
 
 class ErrorTraits(msgspec.Struct, frozen=True):

@@ -60,7 +60,10 @@ class SimulatedNode:
         """Number of cuts and deletions of files in its storage."""
         self.timers: dict[TimerKey, Due] = {}
         self.timer_looks: dict[TimerKey, Due] = {}
-        """The heap's next entry for each timer; a timer that was moved since is due later."""
+        """The heap's next entry for each timer.
+
+        It may be earlier than the timer is due, which was moved since.
+        """
         self.seq = 0
         self.died: Exit | None = None
         """The last incarnation's own end."""
