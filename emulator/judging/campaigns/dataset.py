@@ -32,7 +32,7 @@ from emulator.regular_files import (
     refuse_foreign_link,
     write_whole,
 )
-from emulator.runs.directory import NotEmpty, prepare
+from emulator.runs.directory import prepare
 from protocol.undecodable import UNDECODABLE
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def writing(directory: Path, wanted: About) -> Iterator[Campaign]:
     Raises NotEmpty, ForeignDirectory, UnusableCampaign, OSError."""
     path = directory / ABOUT_FILE
     with alone(directory, ABOUT_FILE):
-        if not path.exists() or not path.stat().st_size:  # no command has written its options yet
+        if not path.exists() or not read_regular(path):  # no command has written its options yet
             write_whole(path, msgspec.json.format(msgspec.json.encode(wanted), indent=2) + b"\n")
         _refuse_another(directory, wanted)
         for left in (directory / RUNS_FOLDER).rglob(".part-*"):
@@ -144,12 +144,7 @@ def alone(directory: Path, file: str) -> Iterator[None]:
     """Lock a new directory, or one that has `file` and is resumed, for the block.
 
     Raises UnusableCampaign (another command writes to it), NotEmpty, ForeignDirectory, OSError."""
-    if not (directory / file).exists():
-        try:
-            prepare(directory)
-        except NotEmpty:
-            if not (directory / file).exists():  # otherwise another command has just begun
-                raise
+    directory.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         with suppress(OSError):  # a file system that locks no directories
@@ -157,6 +152,8 @@ def alone(directory: Path, file: str) -> Iterator[None]:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
                 raise UnusableCampaign(f"{directory}: another command is writing to it") from error
+        if not (directory / file).exists():
+            prepare(directory)
         yield
     finally:
         os.close(descriptor)

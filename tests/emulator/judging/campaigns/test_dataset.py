@@ -3,7 +3,6 @@ A kill loses the last part alone, and what is no campaign is one line.
 """
 
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
@@ -149,25 +148,19 @@ def test_only_one_writes_at_a_time(tmp_path: Path) -> None:
 
 
 def test_of_two_that_begin_at_one_moment_one_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither has found a campaign there.
-    The later one finds the other's, and does not put its own in its place.
-    """
-    prepared = prepare
-    with ExitStack() as others:
-        for before in (True, False):
-            directory = tmp_path / str(before)
+    """The second finds no campaign there, and a lock, before the first has written anything."""
+    refused: list[str] = []
 
-            def meanwhile(made: Path, before: bool = before) -> None:
-                monkeypatch.setattr(dataset, "prepare", prepared)
-                if not before:
-                    prepared(made)
-                others.enter_context(writing(made, ABOUT))
-                if before:
-                    prepared(made)
+    def meanwhile(made: Path) -> None:
+        with pytest.raises(UnusableCampaign, match="another command is writing") as error, writing(made, ABOUT):
+            pass
+        refused.append(str(error.value))
+        prepare(made)
 
-            monkeypatch.setattr(dataset, "prepare", meanwhile)
-            with pytest.raises(UnusableCampaign, match="another command is writing"), writing(directory, ABOUT):
-                pass
+    monkeypatch.setattr(dataset, "prepare", meanwhile)
+    with writing(tmp_path / "c", ABOUT) as campaign:
+        campaign.add(row(0))
+    assert len(refused) == 1 and [*numbers_of(tmp_path / "c")] == [0]
 
 
 def test_a_campaign_killed_before_its_header_begins_anew(tmp_path: Path) -> None:
