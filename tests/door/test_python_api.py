@@ -236,6 +236,7 @@ def test_the_fixture_audits_a_test_that_has_passed(pytester: pytest.Pytester, mo
     reported = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--strict-markers")
     reported.assert_outcomes(passed=3, failed=1, errors=1)
     assert reported.stdout.str().count("the run is in runs/of-this-test") == 2, "once for each that did not pass"
+    assert reported.stdout.str().count("\nlost-acknowledged violated 1\n") == 1, "not again as the exception's context"
     reported.stdout.fnmatch_lines(
         ["*ERROR at teardown of test_whose_audit_finds_something*", "lost-acknowledged violated 1"], consecutive=True
     )
