@@ -11,15 +11,10 @@ from cyclopts import App, Parameter
 from msgspec.structs import FieldInfo
 
 from emulator.cli.app_live import LIVE
-from emulator.cli.cluster_options import START, WAIT, StartOptions, WaitOptions
+from emulator.cli.cluster_options import WAIT, Nodes, WaitOptions
 from emulator.faults.machine_fault_kinds import LIVE_FAULTS, HardwareFault, MachineStep
 
 app = App(name="live-machines")
-
-Nodes = Annotated[
-    str,
-    Parameter(help="Such as broker-0; several, all of an AZ (az-0), 'broker-*', leader:TOPIC-N, or active-controller."),
-]
 OPTIONS: Final[dict[str, Any]] = {
     "batches_kept": Annotated[
         int | None, Parameter(help="Number of batches of each log that survive; by default the synced ones.")
@@ -45,12 +40,6 @@ HELP: Final = {
     "lose-disk": "Replace a stopped broker's disk with an empty one.",
 }
 """Help of the commands; the others have the text of the fault."""
-
-
-def _start(*nodes: Nodes, start: StartOptions = START, options: WaitOptions = WAIT) -> int:
-    from emulator.cli.commands.live_faults import start_command
-
-    return start_command(options, nodes, start)
 
 
 def _machine_command(fault: type[MachineStep]) -> Callable[..., int]:
@@ -79,6 +68,6 @@ def _option(field: FieldInfo) -> inspect.Parameter:
 
 for _verb in dict.fromkeys((*HELP, *LIVE_FAULTS)):
     _fault = LIVE_FAULTS[_verb]
-    _command = _start if _verb == "start" else _machine_command(_fault)
-    _command.__doc__ = HELP.get(_verb) or " ".join((_fault.__doc__ or "").split())
-    app.command(_command, name=_verb, group=LIVE)
+    _help = HELP.get(_verb) or " ".join((_fault.__doc__ or "").split())
+    _command = "emulator.cli.commands.live_faults:start_command" if _verb == "start" else _machine_command(_fault)
+    app.command(_command, name=_verb, help=_help, group=LIVE)

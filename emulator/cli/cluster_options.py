@@ -17,6 +17,10 @@ Az = Annotated[
     ),
 ]
 Json = Annotated[bool, Parameter(name="--json", negative=(), help="Print the result as JSON.")]
+Nodes = Annotated[
+    str,
+    Parameter(help="Such as broker-0; several, all of an AZ (az-0), 'broker-*', leader:TOPIC-N, or active-controller."),
+]
 Words = Annotated[str, Parameter(allow_leading_hyphen=True)]
 Topic = Annotated[str, Parameter(help="The topic's name.")]
 

@@ -9,7 +9,17 @@ from typing import Any
 
 from rich.console import Console
 
-from emulator.cli.cluster_options import CLUSTER, ClusterOptions, LinkPart, StartOptions, Words
+from emulator.cli.cluster_options import (
+    CLUSTER,
+    START,
+    WAIT,
+    ClusterOptions,
+    LinkPart,
+    Nodes,
+    StartOptions,
+    WaitOptions,
+    Words,
+)
 from emulator.cli.commands.command_errors import CommandFailed, reports_errors
 from emulator.cli.commands.control_calls import ask_cluster
 from emulator.cluster.control_requests import (
@@ -69,7 +79,7 @@ def machine_command(
 
 
 @reports_errors("start", UnusableSetting, UnusableFile, Refused)
-def start_command(options: ClusterOptions, nodes: Sequence[str], start: StartOptions) -> int:
+def start_command(*nodes: Nodes, start: StartOptions = START, options: WaitOptions = WAIT) -> int:
     """Start nodes, optionally with another binary or other settings."""
     settings: dict[str, SettingValue | None] = dict.fromkeys(start.remove)
     settings |= dict(map(parse_assignment, start.overrides))
