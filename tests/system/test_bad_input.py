@@ -82,6 +82,8 @@ CASES = [
     (("settings", "DIR/server.properties"), "faultline settings: "
      "DIR/server.properties:2: unknown setting 'log.retention.hour'; nearest: log.retention.hours"),
     (("sim", LEADER, "--seeds", "9..1"), "faultline sim: --seeds 9..1: the last is before the first"),
+    (("sim", LEADER, "--seeds", "1..9999999"), "faultline sim: --seeds 1..9999999: more than 1000000 seeds"),
+    (("sim", LEADER, "--set", "nonsense"), "faultline sim: 'nonsense': expected name=value"),
     (("sim", LEADER, "--seeds", "1..2", "--out", "DIR/full"),
      "faultline sim: DIR/full: is not empty; a run is written to a directory of its own"),
     (("sim", LEADER, "--seeds", "all"), "faultline sim: --seeds all: expected A..B, such as 1..200"),

@@ -129,25 +129,6 @@ def test_a_run_that_differs_from_every_recording_ends_with_1(
     assert "2 equal none: seeds 1, 2" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("scenario", "seeds", "overrides", "message"),
-    [
-        ("az-isolated-folower", "1..2", (), "nearest: az-isolated-follower"),
-        ("az-isolated-follower", "2..1", (), "--seeds 2..1: the last is before the first"),
-        ("az-isolated-follower", "all", (), "--seeds all: expected A..B"),
-        ("az-isolated-follower", "1..9999999", (), "more than 1000000 seeds"),
-        ("az-isolated-follower", "1", ("replica.lag.time.max=1",), "nearest: replica.lag.time.max.ms"),
-        ("az-isolated-follower", "1", ("nonsense",), "expected name=value"),
-    ],
-)
-def test_unusable_arguments_end_with_2(
-    scenario: str, seeds: str, overrides: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert sim(scenario, seeds, *overrides) == 2
-    out, err = capsys.readouterr()
-    assert out == "" and message in err and err.count("\n") == 1
-
-
 @pytest.mark.parametrize(("given", "seeds"), [("1..3", [1, 2, 3]), ("7", [7]), (" 0 .. 1 ", [0, 1])])
 def test_ranges_of_seeds(given: str, seeds: list[int]) -> None:
     assert list(parse_seeds(given)) == seeds
