@@ -10,7 +10,7 @@ from benchmarks.figure_records import Figure, show
 from emulator.toplevel_errors import ended
 
 NAMES = (
-    *("simulation", "ready", "many_partitions", "produce", "door_throughput", "dual_leader_speed"),
+    *("simulation", "ready", "many_partitions", "produce", "listener_throughput", "dual_leader_speed"),
     *("oracle_growth",),
     *("audit_throughput", "beside_duckdb", "many_runs"),
 )

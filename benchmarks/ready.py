@@ -87,7 +87,7 @@ async def once(directory: Path, kafka: bool) -> tuple[float, float]:
 
 
 def main() -> list[Figure]:
-    """Medians of RUNS, with Kafka's door closed and open."""
+    """Medians of RUNS, with the Kafka listener closed and open."""
     figures: list[Figure] = []
     more: dict[str, object] = {"runs": RUNS}
     for kafka, named in ((False, ""), (True, ", with Kafka listeners")):

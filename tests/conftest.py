@@ -28,7 +28,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from emulator.compiled_modules import PURE_VARIABLE
-from tests.door import rust_client
+from tests.kafka_clients import rust_client
 from tests.patience import HANGS_S
 from tests.punctual import NO_PUNCTUAL_TIMERS
 

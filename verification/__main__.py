@@ -13,7 +13,7 @@ COMMANDS = (
     *("network_runs", "seeds", "catalogue_seeds", "every_world", "late_runs", "random_schedules", "safe_fuzz"),
     *("trace_digests", "compiled"),
     *("settings_for_promises", "shipped_sweeps"),
-    *("door_cuts", "client_suites", "group_failovers"),
+    *("listener_cuts", "client_suites", "group_failovers"),
     *("soak", "attack", "attack.listener_attack", "attack.request_costs"),
 )
 

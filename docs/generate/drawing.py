@@ -52,7 +52,7 @@ def _worlds() -> list[str]:
         svg.text(210, 362, "cut: frames vanish at both ends, or packets in the kernel", "small"),
         svg.box(36, 370, 508, 28, ["engine: local processes, containers or network namespaces"], "shell"),
         svg.box(36, 402, 330, 46, ["supervisor", "starts, breaks, applies rules"], "shell"),
-        svg.box(376, 402, 168, 46, ["door", "live commands, loopback"], "shell"),
+        svg.box(376, 402, 168, 46, ["control server", "live commands, loopback"], "shell"),
     ]
     simulated = [
         svg.area(580, 206, 520, 250, "Simulated world: one process, virtual time"),

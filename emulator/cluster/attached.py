@@ -37,7 +37,7 @@ from emulator.worlds.network.agent_engine import RUN_DIR, AgentEngine, CannotRev
 from emulator.worlds.network.node_supervisor import Cluster
 from protocol.events import LEVELS
 
-DOOR_PORT: Final = 9400
+CONTROL_PORT: Final = 9400
 HOSTS: Final = "FAULTLINE_HTTP_HOSTS"
 """Names and addresses of HTTP's Host header, beside the service's and loopback's.
 
@@ -98,7 +98,7 @@ async def serve(spec: LiveSpec, token: str, here: Path, kafka_ports: KafkaPorts)
     named = os.environ.get(HOSTS, "").lower().split(",")
     hosts = {"control", *(name.strip() for name in named if name.strip())}
     audit = Auditing(here, elsewhere=AUDITED_BY).audit
-    await hold(live, opened, host="0.0.0.0", port=DOOR_PORT, audit=audit, hosts=hosts)
+    await hold(live, opened, host="0.0.0.0", port=CONTROL_PORT, audit=audit, hosts=hosts)
 
 
 def main() -> int:

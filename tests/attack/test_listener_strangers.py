@@ -63,11 +63,11 @@ async def _has_come(condition: Callable[[], bool]) -> None:
 
 
 class Listener:
-    def __init__(self, doorways: list[socket.socket]) -> None:
+    def __init__(self, sockets: list[socket.socket]) -> None:
         life = SimpleNamespace(node=SimpleNamespace(name="broker-0"), incarnation=1)
         self.refused: list[str] = []
         self.switchboard = Switchboard()
-        self.addresses = [one.getsockname() for one in doorways]
+        self.addresses = [one.getsockname() for one in sockets]
         shell: Any = SimpleNamespace(
             settings=SimpleNamespace(life=life), full=False, switchboard=self.switchboard, emit=self._emit,
             look_at_clock=lambda: None, until=_has_come, clock=Clock(0.0, 0.0, 1_000.0),
@@ -75,7 +75,7 @@ class Listener:
         startup: Any = SimpleNamespace(listens=True, reads_requests=True, knows_cluster=True)
         at = {"broker-0": Address(LOOPBACK, 1)}
         places = [Place(az, "client-0", at, {"broker-0": 0}, "run") for az in ("a", "b")]
-        self.door = KafkaListeners(shell, startup, gates_for("2.8"), BrokerId(0), places, doorways)
+        self.kafka_listener = KafkaListeners(shell, startup, gates_for("2.8"), BrokerId(0), places, sockets)
 
     def _emit(self, event: FrameRefused, cause: str) -> None:
         self.refused.append(event.reason)
@@ -85,10 +85,10 @@ class Listener:
 async def listener(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Listener]:
     monkeypatch.setattr(listeners_module, "descriptors", lambda: DESCRIPTORS)
     with ExitStack() as stack:
-        doorways = [stack.enter_context(socket.create_server((LOOPBACK, 0), backlog=1024)) for _ in range(2)]
-        there = Listener(doorways)
+        sockets = [stack.enter_context(socket.create_server((LOOPBACK, 0), backlog=1024)) for _ in range(2)]
+        there = Listener(sockets)
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(there.door.serve)
+            nursery.start_soon(there.kafka_listener.serve)
             yield there
             nursery.cancel_scope.cancel()
 

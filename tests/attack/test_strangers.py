@@ -84,15 +84,15 @@ async def test_askers_are_answered_behind_any_number_of_silent_strangers() -> No
         return Answer(result={"asked": True})
 
     async with trio.open_nursery() as nursery:
-        door = ControlServer(TOKEN, answer)
-        port: int = await nursery.start(door.serve)
+        server = ControlServer(TOKEN, answer)
+        port: int = await nursery.start(server.serve)
         at = Registration("c", mine(), 1, LOOPBACK, port, TOKEN)
         with silent((LOOPBACK, port), 500, b"GET /v1/st") as there:
             for _ in range(3):
                 began = trio.current_time()
                 assert await trio.to_thread.run_sync(ask, at, Status(), PROMPT_S) == Answer(result={"asked": True})
                 assert trio.current_time() - began < PROMPT_S
-            assert len(door.unauthenticated) <= UNAUTHENTICATED_MAX and closed(there) >= 500 - UNAUTHENTICATED_MAX
+            assert len(server.unauthenticated) <= UNAUTHENTICATED_MAX and closed(there) >= 500 - UNAUTHENTICATED_MAX
         nursery.cancel_scope.cancel()
 
 

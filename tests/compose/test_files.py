@@ -90,8 +90,8 @@ def test_nodes_are_on_no_network_but_their_own_which_lead_nowhere_else(name: str
     for node in topology.nodes:
         if node.az:
             assert tuple(file["services"][node.name]["networks"]) == networks_of(node, topology.azs)
-    assert [network for network, options in file["networks"].items() if not options.get("internal")] == ["door"]
-    assert [service for service, options in file["services"].items() if "door" in options["networks"]] == ["control"]
+    assert [network for network, options in file["networks"].items() if not options.get("internal")] == ["outside"]
+    assert [service for service, options in file["services"].items() if "outside" in options["networks"]] == ["control"]
 
 
 def test_what_the_files_share_is_the_same_in_all() -> None:

@@ -67,7 +67,7 @@ def test_the_commands_from_up_to_down(home: Path) -> None:
     spec = read_specification(live.directory)
     assert spec.topics == {"min.insync.replicas": 2} and spec.producers == {"acks": "1", "linger.ms": 3}
     ports = live.ports()
-    assert len(ports) >= 10  # nine nodes and the door
+    assert len(ports) >= 10  # nine nodes and the control server
     assert faultline("topic", "create", "t", "--assignment", "0,1,2").code == 0
     assert faultline("produce", "t", "a", "b", "--acks", "all").out.splitlines() == [
         "a: acknowledged by broker-0 at offset 0",
@@ -179,7 +179,7 @@ def test_sigterm_is_down(up: Callable[..., Live]) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-@pytest.mark.parametrize("when", ["before the door is open", "before it is ready"])
+@pytest.mark.parametrize("when", ["before the control server is open", "before it is ready"])
 def test_an_up_that_is_interrupted_leaves_nothing(home: Path, number: int, when: str) -> None:
     process = subprocess.Popen(
         [*COMMAND, "up", "--out", "run"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE

@@ -249,7 +249,7 @@ class Reading:
         return True
 
 
-class Doorway:
+class HostileListener:
     """A broker's listener without sockets: the bytes of a stream, up to its machine.
 
     `became`: outcomes of frames, by name. Any exception is a bug.
@@ -303,7 +303,7 @@ class Doorway:
         self._client.taken(arrived)
         self._client.passed(arrived, "cause")
         if isinstance(message, AnsweredHere):
-            self.became["answered at the door"] += 1
+            self.became["answered at the listener"] += 1
             self._client.dropped()
             return
         self.became["asked the machine"] += 1

@@ -74,7 +74,7 @@ class KafkaAttackers:
                 await self._say(frames, "said and gone", waits=False)
 
     def _bad(self) -> bytes:
-        """One that a door must refuse; now and then a large one."""
+        """One that a listener must refuse; now and then a large one."""
         next_one = self._frames.large if self._chance.random() < LARGE_SHARE else self._frames.payload
         while self._reading.understands(payload := next_one()):
             pass

@@ -2,11 +2,11 @@
 
     python -m verification.attack.listener_attack [--frames 2000000] [--over-sockets 1000000] [--limit-s SECONDS]
 
-Some are said to a door without sockets, in this process: as a broker's door reads them, asks its machine, and tells of
-them. The others go over sockets to the kafka_ports of a real cluster, while an ordinary client writes and reads, and a
-thousand silent connections stand at one door. No broker may miss its heartbeats: a session that expires, another
+Some go to a listener without sockets, in this process, which decodes them, asks its machine and writes events. Others
+go over sockets to the listeners of a real cluster, while an ordinary client writes and reads, and a thousand silent
+connections occupy one listener. No broker may miss its heartbeats: a session that expires, another
 controller, another leader of the ordinary client's partition counts. Prints figures, and writes
-verification/results/attack_door.json for a full run. Exit code 1 if something is broken, or fewer
+verification/results/attack_listener.json for a full run. Exit code 1 if something is broken, or fewer
 were said: `--limit-s` ends what is said without sockets.
 """
 
@@ -35,7 +35,7 @@ from emulator.cluster.launch import launch
 from emulator.toplevel_errors import ended
 from verification import RESULTS
 from verification.attack.__main__ import ANSWER_S, Beside, attack_beside, rss_mib
-from verification.attack.kafka_frames import Doorway, KafkaFrames
+from verification.attack.kafka_frames import HostileListener, KafkaFrames
 from verification.attack.kafka_sockets import Address, KafkaAttackers
 from verification.attack.silent_sockets import closed, silent
 
@@ -55,20 +55,20 @@ QUIET_S: Final = 1.0
 
 
 def in_process(count: int, seed: int, limit_s: float = float("inf")) -> dict[str, Any]:
-    """Raises whatever a door should not. `limit_s`: of the clock; then it is enough."""
+    """Raises whatever a listener should not. `limit_s`: of the clock; then it is enough."""
     until = time.monotonic() + limit_s
     became: Counter[str] = Counter()
     options: Counter[int] = Counter()
     process, began = psutil.Process(), time.process_time()
     warm_mib = 0.0
-    doorways = [Doorway(KafkaFrames(seed + number, version)) for number, version in enumerate(VERSIONS)]
+    listeners = [HostileListener(KafkaFrames(seed + number, version)) for number, version in enumerate(VERSIONS)]
     done = large = 0
     while done < count and time.monotonic() < until:
-        for doorway in doorways:
-            for _ in range(part := min(STEP // len(doorways), count - done)):
-                doorway.hear()
+        for listener in listeners:
+            for _ in range(part := min(STEP // len(listeners), count - done)):
+                listener.hear()
             for _ in range(part // LARGE_EVERY):
-                doorway.hear(doorway.large())
+                listener.hear(listener.large())
                 large += 1
             done += part
         if not warm_mib:
@@ -78,24 +78,24 @@ def in_process(count: int, seed: int, limit_s: float = float("inf")) -> dict[str
             print(f"{done:,} in process", file=sys.stderr, flush=True)
     seconds = time.process_time() - began
     gc.collect()
-    for doorway in doorways:
-        became.update(doorway.became)
-        options.update(doorway.apis)
+    for listener in listeners:
+        became.update(listener.became)
+        options.update(listener.apis)
     return {
         "said": done,
         "large": large,
-        "slowest_s": round(max(doorway.slowest_s for doorway in doorways), 3),
-        "dearest_ms_per_mib": round(max(doorway.dearest_s_per_mib for doorway in doorways) * 1_000, 1),
+        "slowest_s": round(max(listener.slowest_s for listener in listeners), 3),
+        "dearest_ms_per_mib": round(max(listener.dearest_s_per_mib for listener in listeners) * 1_000, 1),
         "became": dict(became),
         "asked_by_api": {str(api): frames for api, frames in sorted(options.items())},
-        "events": sum(doorway.events for doorway in doorways),
+        "events": sum(listener.events for listener in listeners),
         "cpu_seconds": round(seconds, 1),
         "frames_per_cpu_second": round(done / seconds),
         "grown_mib": round(process.memory_info().rss / 2**20 - warm_mib, 1),
     }
 
 
-def doors_of(found: Found) -> list[Address]:
+def listeners_of(found: Found) -> list[Address]:
     """Of all brokers, for clients of all AZs and outside."""
     answer = ask(found.registration, r.Ready(), ANSWER_S)
     addresses = [one.rpartition(":") for servers in answer.result["bootstrap"].values() for one in servers.split(",")]
@@ -108,7 +108,7 @@ async def over_sockets(found: Found, count: int, seed: int) -> dict[str, Any]:
     assert created.code == 0, created
     supervisor = psutil.Process(found.registration.pid)
     processes = [supervisor, *supervisor.children(recursive=True)]
-    kafka_ports = doors_of(found)
+    kafka_ports = listeners_of(found)
     attackers = KafkaAttackers(kafka_ports, seed, OVER_SOCKETS)
     beside = Beside(found)
     began = time.monotonic()
@@ -161,7 +161,7 @@ def missed_heartbeats(events: Path) -> dict[str, int]:
 def attacked(count: int, seed: int, run: Path) -> dict[str, Any]:
     """A cluster as `faultline up --kafka` starts it, and its end."""
     version = Settings(kafka_version=OVER_SOCKETS)
-    prepared(UpOptions(name="attacked-door", speed=1.0, settings=version, kafka=True, out=run))
+    prepared(UpOptions(name="attacked-listener", speed=1.0, settings=version, kafka=True, out=run))
     found = launch(run)
     try:
         came = trio.run(over_sockets, found, count, seed)
@@ -210,14 +210,14 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     sockets = min(options.over_sockets, options.frames)
     with tempfile.TemporaryDirectory(prefix="faultline-") as directory:
-        came = attacked(sockets, options.seed, Path(directory) / "attacked-door")
+        came = attacked(sockets, options.seed, Path(directory) / "attacked-listener")
     sent = in_process(options.frames - sockets, options.seed, options.limit_s)
     figures = figures_of(sent, came, options.frames, sockets)
     show(figures)
     for problem in came["problems"]:
         print(problem, file=sys.stderr)
     if sent["said"] + sockets >= FULL_OVER_SOCKETS * 10 and sockets >= FULL_OVER_SOCKETS:
-        write("attack_door", figures, {"over_sockets": came, "in_process": sent}, results=RESULTS)
+        write("attack_listener", figures, {"over_sockets": came, "in_process": sent}, results=RESULTS)
     return 0 if all(figure.met for figure in figures) else 1
 
 

@@ -85,9 +85,9 @@ class Attackers:
     `targets`: {node: port}. `said`: frames and requests, by sender. `problems`: effects that no attack may have.
     """
 
-    def __init__(self, targets: dict[str, int], door: int, token: str, seed: int) -> None:
+    def __init__(self, targets: dict[str, int], control_port: int, token: str, seed: int) -> None:
         self._targets = targets
-        self._door = door
+        self._control_port = control_port
         self._token = token
         self._frames = Frames(seed)
         self._requests = (Requests(seed, token), Requests(seed, "0" * 32))
@@ -107,7 +107,7 @@ class Attackers:
             which = self._chance.random()
             if which < 0.15:
                 request = self._chance.choice(self._requests).request()
-                await self._say(self._door, request, "requests", 1, "the control server")
+                await self._say(self._control_port, request, "requests", 1, "the control server")
             elif which < 0.5:
                 node, port = self._chance.choice(list(self._targets.items()))
                 await self._say(port, self._framed(self._frames.payload()), "frames without the token", 1, node)

@@ -1,4 +1,4 @@
-"""The one door: each format is reached by its magic, also when a log holds several."""
+"""Each format is reached by its magic, also when a log holds several."""
 
 import pytest
 

@@ -308,7 +308,7 @@ def test_a_player_that_left_is_not_answered_but_the_work_is_done() -> None:
     assert bench.values() == [b"a"]
 
 
-def test_a_stranger_is_shown_the_door() -> None:
+def test_a_stranger_is_closed() -> None:
     bench = Bench()
     effects = bench.node.step(bench.cluster.now, MessageReceived(bench.connection, 1, 0, PingRequest()))
     assert effects == [Close(bench.connection)]

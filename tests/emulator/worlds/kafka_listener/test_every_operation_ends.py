@@ -211,8 +211,8 @@ def _listening(shell: Any) -> Iterator[tuple[Callable[[], Awaitable[None]], Clie
     place = Place("az-0", "client-0", {"broker-0": Address(*address)}, {"broker-0": 0}, "run")
     clients = Clients(address)
     try:
-        door = KafkaListeners(shell, Started(), gates_for("2.8"), BrokerId(0), [place], [listener])
-        yield lambda: door._accept(listener_of(gates_for("2.8"), place), listener), clients
+        kafka_listener = KafkaListeners(shell, Started(), gates_for("2.8"), BrokerId(0), [place], [listener])
+        yield lambda: kafka_listener._accept(listener_of(gates_for("2.8"), place), listener), clients
     finally:
         clients.close_all()
         listener.close()

@@ -73,9 +73,9 @@ def test_the_port_refuses_then_keeps_connections_then_reads_them(knows_cluster: 
             settings=SimpleNamespace(life=life), emit=lambda event, cause: None, until=startup.until, clock=clock
         )
         places = [Place("az-0", "client-0", {"broker-0": Address("127.0.0.1", port)}, {"broker-0": 0}, "broker-0")]
-        door = Opened(shell, startup, gates_for("2.8"), BrokerId(0), places, [listener])
+        kafka_listener = Opened(shell, startup, gates_for("2.8"), BrokerId(0), places, [listener])
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(door.serve)
+            nursery.start_soon(kafka_listener.serve)
             await trio.testing.wait_all_tasks_blocked()
             assert not await connected(port)
             startup.becomes()

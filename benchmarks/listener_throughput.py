@@ -3,7 +3,7 @@
 On one partition and on 64, by one client and by 200 connections; single records in turn; and a client that sends
 requests and never reads.
 
-    python -m benchmarks.door_throughput [RECORDS]
+    python -m benchmarks.listener_throughput [RECORDS]
 
 Real processes, the client beside them on the same cores. Every record is delivered, or the benchmark fails. Brokers'
 memory is their own (USS), before and after.
@@ -183,17 +183,17 @@ def main(records: int = RECORDS) -> list[Figure]:
     ]  # fmt: skip
     more |= {"single_p99_ms": took_ms[int(0.99 * SINGLE)], "beside_the_deaf_mb_s": megabytes / 4 / took_s}
     if records == RECORDS:
-        write("door_throughput", figures, more)
+        write("listener_throughput", figures, more)
     print(more)
     return figures
 
 
 def alone() -> int:
-    """`python -m benchmarks.door_throughput`."""
+    """`python -m benchmarks.listener_throughput`."""
     figures = main(int(sys.argv[1]) if len(sys.argv) > 1 else RECORDS)
     show(figures)
     return HELD if all(figure.met for figure in figures) else BROKEN
 
 
 if __name__ == "__main__":
-    sys.exit(ended("benchmarks.door_throughput", alone))
+    sys.exit(ended("benchmarks.listener_throughput", alone))

@@ -3,7 +3,7 @@
 The page is docs/kafka-clients.md.
 
 A test that is marked `works(client, what, since)` runs against every version from `since` on, and is its proof; against
-older ones it is skipped, for that Kafka has none of it. `python -m tests.door.capabilities` writes the table.
+older ones it is skipped, for that Kafka has none of it. `python -m tests.kafka_clients.capabilities` writes the table.
 """
 
 import importlib
@@ -21,7 +21,7 @@ CLIENTS: Final = ("librdkafka", "kafka-python", "aiokafka", "kcat", "rskafka")
 FIRST: Final = ("test_clients", "test_groups")
 """Files whose lines come first."""
 PAGE: Final = Path(__file__).parents[2] / "docs" / "kafka-clients.md"
-BEGIN: Final = "<!-- written by python -m tests.door.capabilities -->\n"
+BEGIN: Final = "<!-- written by python -m tests.kafka_clients.capabilities -->\n"
 END: Final = "<!-- to here -->\n"
 
 
@@ -52,7 +52,7 @@ def declared() -> list[Capability]:
     found: dict[Capability, None] = {}
     files = [path.stem for path in Path(__file__).parent.glob("test_*.py")]
     for name in sorted(files, key=lambda name: (name not in FIRST, name)):
-        module = importlib.import_module(f"tests.door.{name}")
+        module = importlib.import_module(f"tests.kafka_clients.{name}")
         for test in vars(module).values():
             for mark in _marks(test):
                 if mark.name == "capability":

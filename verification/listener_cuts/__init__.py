@@ -5,5 +5,5 @@ The application's delivery reports and the audit of the run's events must name t
     application      librdkafka's producers at a broker's listener, their reports, and the log as a consumer reads it
     run_cuts         one run: a cluster, four producers, a cut, a heal
     compare_answers  delivery reports, events and audit, and their differences: pure
-    __main__         `python -m verification.door_cuts`
+    __main__         `python -m verification.listener_cuts`
 """

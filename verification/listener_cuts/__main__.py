@@ -1,12 +1,12 @@
-"""`python -m verification.door_cuts`: fifty random cuts; delivery reports against the audit.
+"""`python -m verification.listener_cuts`: fifty random cuts; delivery reports against the audit.
 
-    python -m verification.door_cuts [--runs 50] [--seed 0] [--out DIRECTORY]
+    python -m verification.listener_cuts [--runs 50] [--seed 0] [--out DIRECTORY]
 
 Each run takes some twenty seconds: a cluster with Kafka's protocol, librdkafka's producers (acks=1; acks=all,
 idempotent) in the AZ that is cut off with its leader and outside of it, and a consumer in the end. All runs are audited
 at once.
-Prints figures, and writes verification/results/door_cuts.json for a full series. Exit code 1 if the two disagree about
-a record, or acks=all lost or doubled one. `--out` keeps the runs; without it those with a disagreement are kept.
+Prints figures, and writes verification/results/listener_cuts.json for a full series. Exit code 1 if the two disagree
+about a record, or acks=all lost or doubled one. `--out` keeps the runs; without it those with a disagreement are kept.
 """
 
 import argparse
@@ -28,8 +28,8 @@ from emulator.run_layout import EVENTS_FOLDER, event_paths
 from emulator.runs.verdict_file import Verdict
 from emulator.toplevel_errors import ended
 from verification import RESULTS
-from verification.door_cuts.compare_answers import Compared, compare, produced_in, record_named
-from verification.door_cuts.run_cuts import Witness, plan_of, play
+from verification.listener_cuts.compare_answers import Compared, compare, produced_in, record_named
+from verification.listener_cuts.run_cuts import Witness, plan_of, play
 
 FULL: int = 50
 EVIDENCE_MAX: int = 100_000
@@ -102,7 +102,7 @@ def figures_of(compared: list[Compared], verdicts: list[Verdict], runs: int) -> 
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m verification.door_cuts", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m verification.listener_cuts", description=__doc__)
     parser.add_argument("--runs", type=int, default=FULL)
     parser.add_argument("--seed", type=int, default=0, help="of the first run; each has the next one")
     parser.add_argument("--out", type=Path, help="keep the runs here")
@@ -128,9 +128,9 @@ def main(arguments: list[str]) -> int:
     show(figures)
     if options.runs >= FULL:
         rows = [row_of(*one) for one in zip(witnesses, compared, verdicts, strict=True)]
-        write("door_cuts", figures, {"runs": rows}, results=RESULTS)
+        write("listener_cuts", figures, {"runs": rows}, results=RESULTS)
     return 1 if any(one.disagreements or one.broken for one in compared) else 0
 
 
 if __name__ == "__main__":
-    sys.exit(ended("verification.door_cuts", lambda: main(sys.argv[1:])))
+    sys.exit(ended("verification.listener_cuts", lambda: main(sys.argv[1:])))

@@ -1,4 +1,4 @@
-//! `door SERVERS TOPIC CODEC`: makes a topic, writes three records and reads them again, with rskafka as it comes.
+//! `client SERVERS TOPIC CODEC`: makes a topic, writes three records and reads them again, with rskafka as it comes.
 //!
 //! SERVERS: host:port, separated by commas. CODEC: none, gzip or snappy. Prints a line for each thing that was
 //! seen, which the test compares; ends with 1 and the error where the broker or the client refuses.
@@ -89,7 +89,7 @@ async fn go_through(servers: &str, topic: &str, compression: Compression) -> Res
 async fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [servers, topic, name] = arguments.as_slice() else {
-        return Err("door SERVERS TOPIC CODEC".into());
+        return Err("client SERVERS TOPIC CODEC".into());
     };
     tokio::time::timeout(LIMIT, go_through(servers, topic, codec(name)?)).await?
 }

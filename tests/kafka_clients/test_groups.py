@@ -9,7 +9,7 @@ from confluent_kafka import Consumer, Producer
 from kafka import KafkaConsumer
 
 import faultline
-from tests.door.capabilities import works
+from tests.kafka_clients.capabilities import works
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.network

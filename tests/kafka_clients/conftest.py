@@ -13,7 +13,7 @@ import pytest
 
 import faultline
 from protocol.versions import since
-from tests.door.capabilities import VERSIONS, skip_older
+from tests.kafka_clients.capabilities import VERSIONS, skip_older
 
 BETWEEN = ("1.1", "2.0", "2.6")
 """Versions between the oldest and the newest, with listener features of these two only.

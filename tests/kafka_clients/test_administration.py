@@ -17,7 +17,7 @@ from kafka import TopicPartition as PythonPartition
 
 import faultline
 from protocol.versions import since
-from tests.door.capabilities import works
+from tests.kafka_clients.capabilities import works
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.network
@@ -69,7 +69,7 @@ def test_topics_are_made_refused_and_deleted(cluster: faultline.Cluster, topic: 
 
 @works("librdkafka", "groups listed, described, deleted", "1.1")
 def test_groups_are_listed_described_and_deleted(cluster: faultline.Cluster, topic: str) -> None:
-    from tests.door.test_groups import member, places, until
+    from tests.kafka_clients.test_groups import member, places, until
 
     servers, group = cluster.bootstrap_servers(), f"g-{topic}"
     consumer = member(servers, group, topic, client_id="app")

@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 import faultline
-from tests.door.capabilities import works
+from tests.kafka_clients.capabilities import works
 from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.network, pytest.mark.kcat]

@@ -14,7 +14,7 @@ import faultline
 from emulator.run_layout import EVENTS_FOLDER, event_paths
 from protocol.events.event_parsing import event_in
 from protocol.records.offset_commits import OFFSETS_TOPIC
-from tests.door.test_groups import places, until
+from tests.kafka_clients.test_groups import places, until
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.network

@@ -11,10 +11,10 @@ from typing import Any, Final, Literal
 import msgspec
 
 import faultline
-from verification.door_cuts.application import Reports, Writer, log_of
+from verification.listener_cuts.application import Reports, Writer, log_of
 
 VERSIONS: Final = ("1.1", "2.0", "2.6", "2.8")
-"""Those of tests/door that have idempotent producers."""
+"""Those of tests/kafka_clients that have idempotent producers."""
 AZS: Final = 3
 SETTINGS: Final[dict[str, Any]] = {"zookeeper.session.timeout.ms": 4_000, "replica.lag.time.max.ms": 4_000}
 SETTLE_LIMIT_S: Final = 90.0

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from protocol.events.record_values import values_in
-from verification.door_cuts.run_cuts import SAFE, Witness
+from verification.listener_cuts.run_cuts import SAFE, Witness
 
 NO_OFFSET = -1
 Record = tuple[str, str, int]

@@ -1,7 +1,8 @@
-"""The client in Rust: `python -m tests.door.rust_client` compiles it, once per change.
+"""The client in Rust: `python -m tests.kafka_clients.rust_client` compiles it, once per change.
 
 That takes a minute of a core and the crates from their registry, so no test of the ordinary suite does it: these run
-what was compiled before, and are skipped, and counted, where nothing was. `pytest -m long tests/door` compiles it, too.
+what was compiled before, and are skipped, and counted, where nothing was. `pytest -m long tests/kafka_clients`
+compiles it, too.
 """
 
 import hashlib
@@ -13,9 +14,9 @@ from typing import Final
 
 SOURCES: Final = Path(__file__).parent / "rust"
 TARGET: Final = Path(sys.prefix) / "var" / "rust"
-BINARY: Final = TARGET / "debug" / "door"
+BINARY: Final = TARGET / "debug" / "client"
 _STAMP: Final = TARGET / "compiled-from"
-NOT_COMPILED: Final = "no compiled client in Rust (python -m tests.door.rust_client)"
+NOT_COMPILED: Final = "no compiled client in Rust (python -m tests.kafka_clients.rust_client)"
 BUILD_LIMIT_S: Final = 540.0
 
 

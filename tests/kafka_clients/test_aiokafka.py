@@ -12,7 +12,7 @@ from confluent_kafka import Producer
 
 import faultline
 from protocol.errors import ErrorCode as E
-from tests.door.capabilities import works
+from tests.kafka_clients.capabilities import works
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.network

@@ -9,7 +9,7 @@ from kafka import KafkaConsumer, KafkaProducer
 from kafka import TopicPartition as PythonPartition
 
 import faultline
-from tests.door.capabilities import works
+from tests.kafka_clients.capabilities import works
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.network
