@@ -115,7 +115,7 @@ REASONS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
         {"one": "it returns a generator expression"},
     ),
 }
-"""{what is left out: (text of each module of `protocol`, part of the reason of those left out)}."""
+"""{omission: (text of each module of `protocol`, part of the reason)}."""
 
 
 @pytest.mark.parametrize("what", REASONS)

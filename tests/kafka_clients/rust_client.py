@@ -1,4 +1,4 @@
-"""The client in Rust: `python -m tests.kafka_clients.rust_client` compiles it, once per change.
+"""The client in Rust: `python -m tests.kafka_clients.rust_client` compiles it.
 
 That takes a minute of a core and the crates from their registry, so no test of the ordinary suite does it: these run
 what was compiled before, and are skipped, and counted, where nothing was. `pytest -m long tests/kafka_clients`

@@ -1,4 +1,4 @@
-"""`python -m verification.listener_cuts`: fifty random cuts; delivery reports against the audit.
+"""`python -m verification.listener_cuts`: fifty random cuts, reports against the audit.
 
     python -m verification.listener_cuts [--runs 50] [--seed 0] [--out DIRECTORY]
 

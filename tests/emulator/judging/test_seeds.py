@@ -1,4 +1,4 @@
-"""Many seeds: equal outcomes where recordings are equal, and failures of one seed or process."""
+"""Many seeds: equal outcomes as of recordings, and failures of one seed or process."""
 
 import multiprocessing
 import subprocess
