@@ -79,9 +79,9 @@ def usable_value(setting: Setting, value: object, version: str | None = None) ->
     if problem:
         raise UnusableSetting(f"{setting.key}: {problem}")
     try:
-        if setting.key == "inter.broker.protocol.version" and read:
+        if setting.key == "inter.broker.protocol.version":
             return protocol_version(str(read))
-        if setting.name.endswith("message.format.version") and read:
+        if setting.name.endswith("message.format.version"):
             message_format_magic(str(read))
     except UnknownVersion as error:
         raise UnusableSetting(f"{setting.key}: {error}") from error
