@@ -17,8 +17,8 @@ from emulator.settings.account import Dropped
 from emulator.settings.accounting import Everything
 from emulator.settings.applied import Given, Layer, applied
 from emulator.settings.properties_files import SettingsFile
-from emulator.settings.setting import BROKER, TOPIC, Setting
-from emulator.settings.setting_registry import BY_SCOPE, found, usable
+from emulator.settings.setting import BROKER, TOPIC, Setting, Value
+from emulator.settings.setting_registry import BY_SCOPE, UnusableSetting, found, usable
 from emulator.topology import Topology
 
 Altered = dict[str, Given]
@@ -89,11 +89,12 @@ def known_of(values: Mapping[str, Any], version: str, where: str, dropped: list[
     kept: dict[str, Given] = {}
     for name, value in values.items():
         setting = found(name)
-        if setting is not None and not setting.exists_in(version):
-            usable(name, value)  # a value that is invalid in every version is an error
+        known = setting is None or setting.exists_in(version)
+        read = _read(name, value, version if known else None, where)  # what no version takes is an error in each
+        if setting is not None and not known:
             dropped.append(Dropped(setting.key, why_dropped(setting, version), where))
         else:
-            kept[_key(name)] = Given(usable(name, value, version), where)
+            kept[_key(name)] = Given(read, where)
     return kept
 
 
@@ -120,7 +121,7 @@ def _topics(steps: Iterable[m.AnyStep], version: str, dropped: list[Dropped]) ->
             setting = BY_SCOPE[TOPIC][name]
             where = f"topic {step.topic}"
             if setting.exists_in(version):
-                own[name] = Given(value, where)
+                own[name] = Given(_read(setting.key, value, version, where), where)
             else:
                 dropped.append(Dropped(setting.key, why_dropped(setting, version), where))
     return found_topics
@@ -150,8 +151,16 @@ def _kept(
             why = f"a broker of Kafka {version} cannot change it at run time"
             dropped.append(Dropped(setting.key, why, where))
         elif name in configs:
-            kept[name] = Given(configs[name], where)
+            kept[name] = Given(_read(setting.key, configs[name], version, where), where)
     return kept
+
+
+def _read(name: str, value: object, version: str | None, where: str) -> Value:
+    """The value in a version, or in any. Raises UnusableSetting, which names the place."""
+    try:
+        return usable(name, value, version)
+    except UnusableSetting as error:
+        raise UnusableSetting(f"{where}: {error}") from error
 
 
 def created(steps: Iterable[m.AnyStep]) -> Iterable[m.CreateTopic]:

@@ -51,7 +51,10 @@ def place_of_problem(text: str, message: str) -> tuple[int, int]:
     blocks = [key for beginning, key in BLOCKS if message.startswith(beginning)]
     within: list[tuple[Node, Node]] = [pair for block in blocks[:1] for pair in _keys(root, {block})]
     names = set(re.findall(r"[A-Za-z][\w.-]*", message))
-    names |= {f"{kind}.{name}" for kind in (PRODUCER, CONSUMER, TOPIC) for name in names}
+    kinds = tuple(f"{kind}." for kind in (PRODUCER, CONSUMER, TOPIC))
+    names |= {f"{kind}{name}" for kind in kinds for name in names} | {
+        name.removeprefix(kind) for kind in kinds for name in names
+    }
     values: list[Node | None] = [value for _, value in within] if within else [root]
     for value in values:
         for key, _ in _keys(value, {name for name in names if "." in name}):

@@ -35,3 +35,26 @@ def test_a_rule_that_the_command_line_breaks_names_the_option() -> None:
     with pytest.raises(UnusableSetting) as raised:
         resolve_named("az-isolated-leader", "2.8", given)
     assert str(raised.value) == f"--set: {RULE}"
+
+
+@pytest.mark.parametrize(
+    ("settings", "step", "place"),
+    [
+        ("settings: {topic.segment.ms: 0}", "sleep: 1", "4:12: settings"),
+        ("settings: {}", "create-topic: {topic: u, partitions: 1, replicas: 1, settings: {segment.ms: 0}}", "8:69: topic u"),
+        ("settings: {}", "alter-topic: {topic: t, settings: {segment.ms: 0}}", "8:40: alter-topic t"),
+    ],
+)  # fmt: skip
+def test_a_value_that_this_version_refuses_names_its_line(tmp_path: Path, settings: str, step: str, place: str) -> None:
+    """From 2.0 on, segment.ms is at least 1."""
+    text = (
+        f"id: x\ntitle: x\nkafka: [1.1, 2.8]\n{settings}\nsteps:\n  - start: 0\n"
+        f"  - create-topic: {{topic: t, assignment: [[0]]}}\n  - {step}\n"
+    )
+    file = tmp_path / "x.yaml"
+    file.write_text(text, encoding="utf-8")
+    resolve_named(str(file), "1.1")
+    with pytest.raises(UnusableSetting) as raised:
+        resolve_named(str(file), "2.8")
+    wrong = "topic.segment.ms: expected a whole number of ms, at least 1, got 0"
+    assert str(raised.value) == f"{file}:{place}: {wrong}"
