@@ -1,14 +1,19 @@
 """Time of the oracle at ten thousand, a hundred thousand and a million events.
 
-And ten minutes of a workload of 100 records a second, with an AZ cut off in each minute, played and judged.
+And ten minutes of a workload of 100 records a second, with an AZ cut off in each minute, played and judged: from the
+sources, and with native code where `make fast` has compiled it.
 """
 
 import gc
+import os
+import subprocess
+import sys
 import time
 from collections import deque
 
 from benchmarks.figure_records import Figure, write
 from benchmarks.large_truth import large_truth
+from emulator.compiled_modules import PURE_VARIABLE, look
 from emulator.judging.judged import play_and_judge
 from emulator.judging.oracle.anomalies import ANOMALIES
 from emulator.runs.resolve import resolve
@@ -58,6 +63,17 @@ def played_s(minutes: int) -> tuple[float, float, int]:
     return time.process_time() - began_s, run.verdict.measures["audit_s"], len(run.truth.writes)
 
 
+def native_played_s(minutes: int) -> float:
+    """CPU seconds to play and judge it with native code, in a process of its own."""
+    program = (
+        "from emulator.compiled_modules import use; assert use()\n"
+        f"from benchmarks.oracle_growth import played_s; print(played_s({minutes})[0])"
+    )
+    words, environ = [sys.executable, "-c", program], {**os.environ, PURE_VARIABLE: "0"}
+    played = subprocess.run(words, env=environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
+    return float(played.stdout)
+
+
 def main() -> list[Figure]:
     """CPU seconds: other work of the machine counts little."""
     seconds = {events: judged_s(events) for events in SIZES}
@@ -76,5 +92,9 @@ def main() -> list[Figure]:
             value=growth[steepest], unit="x", target=20, bound=steepest,
         ),
     ]  # fmt: skip
+    if look({}).usable:
+        figures.insert(
+            1, Figure(line="the same with native code (make fast)", value=native_played_s(MINUTES), unit="s", target=20)
+        )
     write("oracle_growth", figures, {"seconds": {str(events): of for events, of in seconds.items()}})
     return figures
