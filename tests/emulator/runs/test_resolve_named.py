@@ -41,7 +41,7 @@ def test_a_rule_that_the_command_line_breaks_names_the_option() -> None:
     ("settings", "step", "place"),
     [
         ("settings: {topic.segment.ms: 0}", "sleep: 1", "4:12: settings"),
-        ("settings: {}", "create-topic: {topic: u, partitions: 1, replicas: 1, settings: {segment.ms: 0}}", "8:69: topic u"),
+        ("settings: {}", "create-topic: {topic: u, assignment: [[0]], settings: {segment.ms: 0}}", "8:60: topic u"),
         ("settings: {}", "alter-topic: {topic: t, settings: {segment.ms: 0}}", "8:40: alter-topic t"),
     ],
 )  # fmt: skip
