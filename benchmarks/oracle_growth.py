@@ -24,6 +24,7 @@ SIZES = (10_000, 100_000, 1_000_000)
 LEAST_S = 0.05
 """Minimum time of a rule at the middle size: a faster one does not show its growth."""
 MINUTES = 10
+LIMIT_S = 300.0
 WORKLOAD = """
 id: workload
 title: a workload of 100 records a second, an AZ cut off in each minute
@@ -70,7 +71,7 @@ def native_played_s(minutes: int) -> float:
         f"from benchmarks.oracle_growth import played_s; print(played_s({minutes})[0])"
     )
     words, environ = [sys.executable, "-c", program], {**os.environ, PURE_VARIABLE: "0"}
-    played = subprocess.run(words, env=environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
+    played = subprocess.run(words, env=environ, stdout=subprocess.PIPE, text=True, check=True, timeout=LIMIT_S)
     return float(played.stdout)
 
 
