@@ -5,8 +5,8 @@
 Hunts of LOT runs (`faultline fuzz`, without shrinking), of the versions of VERSIONS in turn, each with a seed of its
 own. Every finished hunt is stored in results/safe_fuzz.json, and an interrupted call is resumed. Each call plays finds
 without a rule again, and stores them apart once they show nothing, or a find with a rule. `faultline fuzz
---kafka-version V --seed S --runs N` repeats a hunt. Exits with 1 if a find has no rule (its scenario is printed), 70 if
-a run met a bug of faultline.
+--kafka-version V --seed S --runs N` repeats a hunt of the present table of fault types (`space`). Exits with 1 if a
+find has no rule (its scenario is printed), 70 if a run met a bug of faultline.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Row(msgspec.Struct, frozen=True):
     """One hunt.
 
     `explained`: {promise and rule: number of runs}; `failures`: runs that did not end. `mended`: former finds without a
-    rule that are fixed.
+    rule that are fixed. `space`: version of the table of fault types.
     """
 
     kafka: str
@@ -60,6 +60,7 @@ class Row(msgspec.Struct, frozen=True):
     simulated_s: float
     took_s: float
     mended: list[Unexplained] = []
+    space: int = 1
 
 
 def measured(hunt_spec: HuntOptions, runs: int) -> Row:
@@ -81,6 +82,7 @@ def measured(hunt_spec: HuntOptions, runs: int) -> Row:
         bugs=hunt.bugs,
         simulated_s=round(hunt.simulated_s),
         took_s=took_s,
+        space=hunt_spec.space,
     )
 
 
@@ -121,13 +123,14 @@ def written(rows: list[Row]) -> None:
 def main(arguments: list[str]) -> int:
     """Play the remaining hunts, with native machines if compiled."""
     use()
+    from emulator.judging.fuzzing.fault_generator import SPACE
     from emulator.judging.fuzzing.fuzz_search import HuntOptions
 
     wanted, rows = int(arguments[0]) if arguments else RUNS, [looked_at_again(row) for row in before()]
     written(rows)
     while (played := sum(row.runs for row in rows)) < wanted:
         number = len(rows)
-        hunt_spec = HuntOptions(VERSIONS[number % len(VERSIONS)], FIRST_SEED + number)
+        hunt_spec = HuntOptions(VERSIONS[number % len(VERSIONS)], FIRST_SEED + number, space=SPACE)
         row = measured(hunt_spec, min(LOT, wanted - played))
         rows.append(row)
         written(rows)

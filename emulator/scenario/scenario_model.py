@@ -26,6 +26,7 @@ from emulator.faults.link_fault_kinds import (
     OneWayLinks,
     OpenedLinks,
     PairLinks,
+    Reset,
 )
 from emulator.faults.machine_fault_kinds import (
     MACHINE_STEPS,
@@ -128,6 +129,7 @@ __all__ = [
     "Reassign",
     "Record",
     "Repeat",
+    "Reset",
     "ResumeNode",
     "Scenario",
     "Settle",

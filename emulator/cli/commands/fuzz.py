@@ -24,6 +24,7 @@ from emulator.exit_codes import BROKEN, BUG, HELD
 from emulator.judging.campaigns.dataset import UnusableCampaign, alone
 from emulator.judging.campaigns.space import RUNS_MAX, UnusableSpace
 from emulator.judging.fuzzing.coverage import codes_in, kinds_in
+from emulator.judging.fuzzing.fault_generator import SPACE
 from emulator.judging.fuzzing.fuzz_search import Find, Hunt, HuntOptions, hunted, made_small
 from emulator.judging.fuzzing.generator import SAFE
 from emulator.judging.fuzzing.rule_coverage import Closely, chosen, looked_at
@@ -65,9 +66,10 @@ def fuzz_command(options: FuzzOptions) -> int:
     folder = options.out or Path(FINDS)
     check_places({}, folder)
     require_spark(options.master)
-    with _stored(options.out, spec) as hunt, players_of(options.master) as players:
-        _play(spec, hunt, runs, limit_s, options.out, players)
-        _shrink(hunt, players)
+    with _stored(options.out, spec) as state, players_of(options.master) as players:
+        _play(state, runs, limit_s, options.out, players)
+        _shrink(state.hunt, players)
+    spec, hunt = state.spec, state.hunt
     closely = played_by_python(looked_at, chosen(hunt.kept, hunt.runs))
     code = BUG if hunt.bugs else BROKEN if hunt.finds else HELD
     for find in hunt.finds:
@@ -95,7 +97,7 @@ def _specification(options: FuzzOptions) -> HuntOptions:
     )  # fmt: skip
     given = resolve(bare, version, sets, read_settings_files(options.files)).scenario
     by_broker = {str(broker): own for broker, own in given.settings_by_broker.items()}
-    spec = HuntOptions(version, options.seed, given.settings, by_broker)
+    spec = HuntOptions(version, options.seed, given.settings, by_broker, SPACE)
     resolve(spec.scenario(0))
     return spec
 
@@ -112,17 +114,16 @@ def _extent(options: FuzzOptions) -> tuple[int, float | None]:
     return runs, None
 
 
-def _play(
-    spec: HuntOptions, hunt: Hunt, runs: int, limit_s: float | None, out: Path | None, players: Players | None
-) -> None:
+def _play(state: State, runs: int, limit_s: float | None, out: Path | None, players: Players | None) -> None:
     """Play until the number of runs, the time limit or an interrupt is reached."""
+    spec, hunt = state.spec, state.hunt
     saved_s = monotonic()
 
     def save(_: object) -> None:
         nonlocal saved_s
         if out is not None and monotonic() - saved_s > SAVED_EVERY_S:
             saved_s = monotonic()
-            _save(out, spec, hunt)
+            _save(out, state)
 
     try:
         with progress_of(f"fuzz {spec.version}", runs, hunt.runs, limit_s) as ended:
@@ -147,39 +148,42 @@ def _shrink(hunt: Hunt, players: Players | None) -> None:
 
 
 @contextmanager
-def _stored(out: Path | None, spec: HuntOptions) -> Iterator[Hunt]:
-    """The state in `out`, or a new one; it is saved however the block ends.
+def _stored(out: Path | None, spec: HuntOptions) -> Iterator[State]:
+    """The state in `out`, or a new one of `spec`; it is saved however the block ends.
 
     Raises UnusableCampaign, and the exceptions of `alone`.
     """
     if out is None:
-        yield Hunt()
+        yield State(spec, Hunt())
         return
     with alone(out, STATE):
-        hunt = _resumed(out, spec)
+        state = _resumed(out, spec)
         with resume_hint("fuzz", out):
             try:
-                yield hunt
+                yield state
             finally:
-                _save(out, spec, hunt)
+                _save(out, state)
 
 
-def _save(out: Path, spec: HuntOptions, hunt: Hunt) -> None:
-    write_whole(out / STATE, msgspec.json.encode(State(spec, hunt), order="deterministic"))
+def _save(out: Path, state: State) -> None:
+    write_whole(out / STATE, msgspec.json.encode(state, order="deterministic"))
 
 
-def _resumed(out: Path, spec: HuntOptions) -> Hunt:
-    """The saved state, or a new one. Raises UnusableCampaign."""
+def _resumed(out: Path, spec: HuntOptions) -> State:
+    """The saved state, with its version of the table of fault types, or a new one.
+
+    Raises UnusableCampaign.
+    """
     path = out / STATE
     if not path.exists():
-        return Hunt()
+        return State(spec, Hunt())
     try:
         state = msgspec.json.decode(read_regular(path), type=State)
     except UNDECODABLE as error:
         raise UnusableCampaign(f"{path}: not a file of fuzz: {error}") from error
-    if state.spec != spec:
+    if state.spec != msgspec.structs.replace(spec, space=state.spec.space):
         raise UnusableCampaign(f"{out}: belongs to a search with other options; give --out another directory")
-    return state.hunt
+    return state
 
 
 # --- output ---

@@ -4,7 +4,7 @@ Each function inspects the open faults and adds its step, or none if it is not p
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from emulator.faults.machine_fault_kinds import ClockJump, SlowDisk
 from emulator.judging.fuzzing.schedule import OTHER, TOPIC, Schedule
@@ -19,6 +19,8 @@ DELAYS_MS = (300, 1_000, 5_000, 60_000)
 LOSSES = (0.1, 0.5)
 BANDWIDTHS = (500, 5_000)
 """Bytes per second."""
+RESET_EVERY_MS = (0, 0, 500, 2_000, 10_000)
+"""Ages at which later connections are reset, too; 0: only those of the moment."""
 SLOW_MS = (5, 50, 400)
 JUMPS_MS = (-3_600_000, -20_000, 20_000, 3_600_000)
 KEPT = (None, None, None, 0, 1, 2)
@@ -121,12 +123,12 @@ def links(s: Schedule) -> m.Links:
     return m.PairLinks(between=(one, s.draw.choice(s.cluster.sessions)))
 
 
-def _what(s: Schedule) -> dict[str, Any]:
-    """Links and traffic that a rule concerns."""
+def _what(s: Schedule, *, frames: bool = True) -> dict[str, Any]:
+    """Links and traffic that a rule concerns. `frames`: perhaps one type of message alone."""
     about: dict[str, Any] = {"links": links(s), "at_s": s.at_s, "expects_traffic": False}
     if isinstance(about["links"], m.PairLinks) and about["links"].between[1].startswith("session"):
         return about
-    if s.draw.random() < 0.25:
+    if frames and s.draw.random() < 0.25:
         return about | {"apis": (s.draw.choice(MESSAGES),)}
     return about | {"purposes": s.draw.choice(PURPOSES)}
 
@@ -149,6 +151,10 @@ def loss(s: Schedule) -> None:
 
 def bandwidth(s: Schedule) -> None:
     s.add(m.Bandwidth(**_what(s), bytes_per_s=s.draw.choice(BANDWIDTHS)))
+
+
+def reset(s: Schedule) -> None:
+    s.add(m.Reset(**_what(s, frames=False), every_ms=s.draw.choice(RESET_EVERY_MS)))
 
 
 def heal(s: Schedule) -> None:
@@ -235,6 +241,7 @@ SELDOM: dict[str, tuple[Fault, int]] = {
     "delay": (delay, 4),
     "loss": (loss, 1),
     "bandwidth": (bandwidth, 1),
+    "reset": (reset, 3),
     "session-server": (session_server, 4),
     "elect-controller": (elect_controller, 3),
     "reassign": (reassign, 3),
@@ -243,3 +250,12 @@ SELDOM: dict[str, tuple[Fault, int]] = {
     "alter-broker": (alter_broker, 3),
 }
 """Fault types of which each schedule has a few, because together they would hide each other."""
+SPACE: Final = 2
+"""Version of the table of fault types. A search keeps the version with which it began."""
+SINCE: dict[str, int] = {"reset": 2}
+"""{fault type: first version of the table with it}; 1 for all others."""
+
+
+def seldom(space: int) -> dict[str, tuple[Fault, int]]:
+    """The SELDOM of a version of the table."""
+    return {name: kind for name, kind in SELDOM.items() if SINCE.get(name, 1) <= space}

@@ -6,12 +6,13 @@ A mutation's parents are runs of earlier generations. So no result depends on th
 
 import random
 from collections.abc import Generator, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from emulator.judging.fuzzing.coverage import kinds_in
 from emulator.judging.fuzzing.execute import Broken, Trial, tried, without
+from emulator.judging.fuzzing.fault_generator import SPACE
 from emulator.judging.fuzzing.finding_files import read, readable
 from emulator.judging.fuzzing.fuzz_runs import SETTLE_LIMIT_MS
 from emulator.judging.fuzzing.generator import drawn
@@ -35,18 +36,20 @@ LATEST = 40
 class HuntOptions(msgspec.Struct, frozen=True):
     """Options.
 
-    `fixed`, `by_broker`: given settings, which are not drawn; single brokers' by their numbers.
+    `fixed`, `by_broker`: given settings, which are not drawn; single brokers' by their numbers. `space`: version of the
+    table of fault types; the first one in files without it.
     """
 
     version: str
     seed: int = 1
     fixed: dict[str, Any] = {}
     by_broker: dict[str, dict[str, Any]] = {}
+    space: Annotated[int, msgspec.Meta(ge=1, le=SPACE)] = 1
 
     def scenario(self, number: int) -> Scenario:
         """A newly drawn scenario."""
         own = {int(broker): given for broker, given in self.by_broker.items()}
-        return drawn(self.seed, number, self.version, self.fixed, own)
+        return drawn(self.seed, number, self.version, self.fixed, own, self.space)
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -165,7 +168,8 @@ class Drawer:
         if parent is None:
             return Task(number)
         name = f"fuzz-{self._options.seed}-{number}"
-        changed = mutated(parent, draw, [other] if other is not None else [], frozenset(self._options.fixed))
+        others, fixed = [other] if other is not None else [], frozenset(self._options.fixed)
+        changed = mutated(parent, draw, others, fixed, self._options.space)
         title = f"{parent.id}, changed"
         return Task(number, msgspec.structs.replace(changed, id=name, title=title))
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from emulator.judging.fuzzing.fault_generator import SELDOM, USUAL, Fault
+from emulator.judging.fuzzing.fault_generator import SPACE, USUAL, Fault, seldom
 from emulator.judging.fuzzing.fault_sequences import SEQUENCES
 from emulator.judging.fuzzing.schedule import TOPIC, Cluster, Schedule, at_once, cluster_of
 from emulator.scenario import scenario_model as m
@@ -81,11 +81,16 @@ SELDOM_KINDS = (0, 5)
 
 
 def drawn(
-    seed: int, number: int, version: str, fixed: dict[str, Any], by_broker: dict[int, dict[str, Any]] | None = None
+    seed: int,
+    number: int,
+    version: str,
+    fixed: dict[str, Any],
+    by_broker: dict[int, dict[str, Any]] | None = None,
+    space: int = SPACE,
 ) -> m.Scenario:
     """A scenario. `fixed`, `by_broker`: given settings, which are not drawn.
 
-    `number` also seeds the run.
+    `number` also seeds the run. `space`: version of the table of fault types.
     """
     draw = random.Random(f"fuzz {seed} {number}")
     brokers = draw.choice((2, 3, 3, 3, 4))
@@ -120,7 +125,7 @@ def drawn(
         settings_by_broker=own,
         steps=tuple(steps),
     )
-    cluster = cluster_of(scenario, alters=gates_for(version).settings_change_while_running)
+    cluster = cluster_of(scenario, alters=gates_for(version).settings_change_while_running, space=space)
     return replace(scenario, steps=(*steps, *_faults(draw, cluster, settle_s(scenario))))
 
 
@@ -163,7 +168,8 @@ def _workload(draw: random.Random, version: str) -> m.Workload:
 def _faults(draw: random.Random, cluster: Cluster, rest_s: float) -> list[m.AnyStep]:
     """Faults, and the steps that heal them."""
     s = Schedule(draw, cluster, BEGIN_S)
-    kinds = {**USUAL, **{name: SELDOM[name] for name in draw.sample(sorted(SELDOM), draw.randint(*SELDOM_KINDS))}}
+    some = seldom(cluster.space)
+    kinds = {**USUAL, **{name: some[name] for name in draw.sample(sorted(some), draw.randint(*SELDOM_KINDS))}}
     sequence: Fault | None = None
     if draw.random() < WITH_SEQUENCE:
         sequence = draw.choices([do for do, _ in SEQUENCES.values()], [weight for _, weight in SEQUENCES.values()])[0]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from emulator.judging.fuzzing.fault_generator import SELDOM, USUAL, links
+from emulator.judging.fuzzing.fault_generator import SPACE, USUAL, links, seldom
 from emulator.judging.fuzzing.fault_sequences import SEQUENCES
 from emulator.judging.fuzzing.generator import BEGIN_S, CHOSEN, END_S, GAPS_S, LAGS, SELDOM_CHOSEN, mend, settle_s
 from emulator.judging.fuzzing.schedule import Cluster, Schedule, cluster_of
@@ -23,13 +23,18 @@ Body = list[m.AnyStep]
 
 
 def mutated(
-    scenario: m.Scenario, draw: random.Random, others: Sequence[m.Scenario], fixed: frozenset[str]
+    scenario: m.Scenario,
+    draw: random.Random,
+    others: Sequence[m.Scenario],
+    fixed: frozenset[str],
+    space: int = SPACE,
 ) -> m.Scenario:
     """A mutated scenario. `others`: scenarios whose steps it may take.
 
-    `fixed`: settings that stay.
+    `fixed`: settings that stay. `space`: version of the table of fault types.
     """
-    cluster = cluster_of(scenario, alters=gates_for(scenario.default_version).settings_change_while_running)
+    alters = gates_for(scenario.default_version).settings_change_while_running
+    cluster = cluster_of(scenario, alters=alters, space=space)
     head, body = parted(scenario)
     for _ in range(draw.randint(*CHANGES)):
         way = draw.choice((*WAYS, None))
@@ -95,7 +100,7 @@ def _less(body: Body, draw: random.Random, cluster: Cluster, others: Sequence[m.
 
 def _more(body: Body, draw: random.Random, cluster: Cluster, others: Sequence[m.Scenario]) -> Body:
     """Add a fault, or faults that belong together, drawn for the faults open at that moment."""
-    kinds = [*USUAL.values(), *SELDOM.values(), *SEQUENCES.values()]
+    kinds = [*USUAL.values(), *seldom(cluster.space).values(), *SEQUENCES.values()]
     s = Schedule(draw, cluster, BEGIN_S)
     at_s = round(draw.uniform(BEGIN_S, END_S), 1)
     before = [step for step in body if _when(step) <= at_s]

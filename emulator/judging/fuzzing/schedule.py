@@ -20,7 +20,8 @@ class Cluster(msgspec.Struct, frozen=True):
     """The cluster for which faults are drawn.
 
     `ranked`: brokers, likely leaders first. `first`: the likely controller. `sessions`: ZooKeeper servers.
-    `assignment`: of the topic. `alters`: whether brokers' settings can change at run time.
+    `assignment`: of the topic. `alters`: whether brokers' settings can change at run time. `space`: version of the
+    table of fault types.
     """
 
     ranked: tuple[str, ...]
@@ -28,6 +29,7 @@ class Cluster(msgspec.Struct, frozen=True):
     sessions: tuple[str, ...]
     assignment: tuple[tuple[BrokerId, ...], ...]
     alters: bool
+    space: int
 
     @property
     def replicas(self) -> tuple[str, ...]:
@@ -199,7 +201,7 @@ class Schedule:
         self.add(m.Sleep(seconds=settle_s))
 
 
-def cluster_of(scenario: m.Scenario, *, alters: bool) -> Cluster:
+def cluster_of(scenario: m.Scenario, *, alters: bool, space: int) -> Cluster:
     """The cluster of a drawn or mutated scenario.
 
     Its first steps start brokers and create the topic.
@@ -214,6 +216,7 @@ def cluster_of(scenario: m.Scenario, *, alters: bool) -> Cluster:
         sessions=tuple(node.name for node in scenario.topology.with_role("session")),
         assignment=created.assignment,
         alters=alters,
+        space=space,
     )
 
 

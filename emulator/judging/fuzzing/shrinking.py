@@ -145,6 +145,8 @@ def _simpler_steps(scenario: m.Scenario) -> Candidates:
             case m.LinkFault() as rule if not isinstance(rule, m.Cut):
                 cut = m.Cut(links=rule.links, purposes=rule.purposes, apis=rule.apis, expects_traffic=False)
                 yield _with(scenario, place, replace(cut, at_s=rule.at_s))
+                if isinstance(rule, m.Reset) and rule.every_ms:
+                    yield _with(scenario, place, replace(rule, every_ms=0.0))
             case m.LinkFault(purposes=(_, *_)) | m.LinkFault(apis=(_, *_)):
                 yield _with(scenario, place, replace(step, purposes=(), apis=()))
             case m.Heal(links=links) if links is not None:

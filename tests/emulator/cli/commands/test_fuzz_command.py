@@ -9,6 +9,7 @@ import pytest
 from emulator.cli.app import app
 from emulator.cli.commands import fuzz as fuzz_module
 from emulator.exit_codes import BROKEN, HELD, UNUSABLE
+from emulator.judging.fuzzing.fault_generator import SPACE
 
 
 def fuzz(*words: str) -> Any:
@@ -46,6 +47,28 @@ def test_it_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert set(first["reached"]) <= set(second["reached"])
     assert fuzz("--runs", "2", "--seed", "2", *words) == UNUSABLE
     assert "belongs to a search with other options" in capsys.readouterr().err
+
+
+def test_a_search_keeps_the_table_of_fault_types_with_which_it_began(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file without a version is of the first one, a new search of the present one."""
+    words = ("--kafka-version", "2.8", "--out")
+
+    def stored(folder: str) -> Any:
+        return msgspec.json.decode((tmp_path / folder / "fuzz.json").read_bytes())
+
+    assert fuzz("--runs", "1", *words, str(tmp_path / "new")) == HELD
+    assert stored("new")["asked"]["space"] == SPACE > 1
+    (tmp_path / "old").mkdir()
+    begun = {"asked": {key: value for key, value in stored("new")["asked"].items() if key != "space"}, "hunt": {}}
+    (tmp_path / "old" / "fuzz.json").write_bytes(msgspec.json.encode(begun))
+    assert fuzz("--runs", "1", *words, str(tmp_path / "old")) == HELD
+    assert (stored("old")["asked"]["space"], stored("old")["hunt"]["runs"]) == (1, 1)
+    later = {**begun, "asked": {**begun["asked"], "space": SPACE + 1}}
+    (tmp_path / "old" / "fuzz.json").write_bytes(msgspec.json.encode(later))
+    assert fuzz("--runs", "1", *words, str(tmp_path / "old")) == UNUSABLE
+    assert "asked.space" in capsys.readouterr().err
 
 
 def test_a_find_known_already_is_reported_with_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

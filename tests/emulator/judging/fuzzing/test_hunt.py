@@ -2,18 +2,24 @@
 a hunt is the same however many play it, and goes on where it was.
 """
 
+import random
+from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 
 import pytest
 
+from emulator.faults.link_fault_kinds import LINK_FAULTS
 from emulator.judging.fuzzing.execute import Broken, Trial, tried
+from emulator.judging.fuzzing.fault_generator import SPACE
 from emulator.judging.fuzzing.finding_files import read, readable
 from emulator.judging.fuzzing.fuzz_search import GENERATION, Drawer, Ended, Find, Hunt, HuntOptions, Kept, hunted, small
 from emulator.judging.fuzzing.generator import drawn
+from emulator.judging.fuzzing.mutation import mutated
+from emulator.judging.fuzzing.shrinking import shrunk
 from emulator.judging.judged import play_and_judge
 from emulator.runs.resolve import resolve
-from emulator.scenario.scenario_model import Sleep
+from emulator.scenario.scenario_model import LinkFault, Reset, Sleep, plain_steps
 
 pytestmark = pytest.mark.slow
 
@@ -186,3 +192,44 @@ def test_what_is_drawn_can_be_written_and_read(number: int) -> None:
     assert scenario.settings["min.insync.replicas"] == 1
     assert read(readable(scenario), scenario.id) == scenario
     assert drawn(7, number, "2.8", {"min.insync.replicas": 1}) == scenario
+
+
+DIGESTS = {
+    1: "0d9e6edf45dc82cb0defb22f7711819bb52efb3caabf5129458da39d906737d5",
+    2: "e5d92558b8f00ee722e6f64c9b17e6ed5e89a0a160b656bfe5bcd950240048cf",
+}
+"""Of drawn and mutated scenarios, by version of the table of fault types."""
+
+
+@pytest.mark.parametrize("space", DIGESTS)
+def test_a_version_of_the_table_of_fault_types_draws_the_same_for_ever(space: int) -> None:
+    """A search that was begun earlier goes on with its table.
+    A new fault type, weight or amount needs a new version.
+    """
+    digest = sha256()
+    for number in range(20):
+        scenario = drawn(7, number, "2.8", {}, None, space)
+        changed = mutated(scenario, random.Random(number), [scenario], frozenset(), space)
+        digest.update(readable(scenario).encode() + readable(changed).encode())
+    assert digest.hexdigest() == DIGESTS[space]
+    assert max(DIGESTS) == SPACE
+
+
+def test_every_fault_on_links_is_drawn_by_the_present_table_and_no_reset_by_the_first() -> None:
+    def kinds(space: int) -> set[str]:
+        scenarios = (HuntOptions("2.8", space=space).scenario(number) for number in range(400))
+        return {s.VERB for one in scenarios for s in plain_steps(one.steps) if isinstance(s, LinkFault)}
+
+    assert kinds(SPACE) == set(LINK_FAULTS)
+    assert kinds(1) == set(LINK_FAULTS) - {"reset"}
+
+
+def test_a_reset_at_an_age_is_reduced_to_one_reset() -> None:
+    scenario = next(
+        scenario
+        for scenario in map(HuntOptions("2.8", space=SPACE).scenario, range(400))
+        if any(isinstance(step, Reset) and step.every_ms for step in scenario.steps)
+    )
+    least = shrunk(scenario, lambda candidate: any(isinstance(step, Reset) for step in candidate.steps))
+    (step,) = least.steps
+    assert isinstance(step, Reset) and step.every_ms == 0

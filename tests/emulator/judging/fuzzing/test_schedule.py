@@ -5,7 +5,7 @@ import random
 import pytest
 
 from emulator.faults.machine_fault_kinds import SlowDisk
-from emulator.judging.fuzzing.fault_generator import SELDOM, USUAL
+from emulator.judging.fuzzing.fault_generator import SELDOM, SPACE, USUAL, reset
 from emulator.judging.fuzzing.fault_sequences import SEQUENCES
 from emulator.judging.fuzzing.generator import BEGIN_S, SETTLE_S, mend
 from emulator.judging.fuzzing.mutation import mutated, parted
@@ -15,7 +15,7 @@ from protocol.ids import BrokerId
 
 BROKERS = ("broker-1", "broker-0", "broker-2", "broker-3")
 ASSIGNED = (BrokerId(1), BrokerId(0), BrokerId(2), BrokerId(3))
-CLUSTER = Cluster(BROKERS, "broker-3", ("session-0", "session-1", "session-2"), (ASSIGNED,), alters=True)
+CLUSTER = Cluster(BROKERS, "broker-3", ("session-0", "session-1", "session-2"), (ASSIGNED,), alters=True, space=SPACE)
 
 
 def schedule(seed: int = 1) -> Schedule:
@@ -36,6 +36,16 @@ def test_each_kind_is_drawn_and_mended(name: str) -> None:
         mend(s, SETTLE_S)
         assert not (s.dead or s.paused or s.ill or s.failing or s.slow or s.rules)
     assert found
+
+
+def test_resets_are_of_whole_connections_once_or_at_an_age() -> None:
+    s = schedule()
+    for _ in range(60):
+        reset(s)
+    resets = [step for step in s.steps if isinstance(step, m.Reset)]
+    assert len(resets) == 60 and not any(step.apis for step in resets)
+    assert {step.every_ms > 0 for step in resets} == {True, False}
+    assert any(step.purposes for step in resets)
 
 
 def test_who_is_dead_is_back_after_its_session() -> None:
