@@ -16,9 +16,9 @@ from emulator.runs.verdict_file import FaultVerdict
 from emulator.worlds.simulated.node import SimulatedNode
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.events import (
-    FaultAsked,
     FaultHealed,
     FaultInForce,
+    FaultRequested,
     FaultTraffic,
     FaultTried,
     MachineFault,
@@ -27,7 +27,7 @@ from protocol.events import (
     OperationEnded,
 )
 
-OF_LINKS = frozenset((FaultAsked, FaultInForce, FaultHealed, FaultTraffic, FaultTried))
+OF_LINKS = frozenset((FaultRequested, FaultInForce, FaultHealed, FaultTraffic, FaultTried))
 """Event types about rules on links. Few events have them, so the others are skipped quickly."""
 KAFKAS_EXIT = 1
 """Exit code of a process that ends as Kafka would."""
@@ -46,7 +46,7 @@ def faults_of(world: SimulatedWorld) -> list[FaultVerdict]:
         if type(event) not in OF_LINKS:
             continue
         match event:
-            case FaultAsked(rule=rule, what=what, expects_traffic=expects_traffic):
+            case FaultRequested(rule=rule, what=what, expects_traffic=expects_traffic):
                 faults[rule] = FaultVerdict(what, round(at_ms, 3), None, None, 0, False, None, id=rule)
                 expects[rule] = expects_traffic
             case FaultInForce(rule=rule):

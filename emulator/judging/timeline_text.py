@@ -8,8 +8,8 @@ from protocol.errors import ErrorCode
 from protocol.events import (
     ControllerChanged,
     Event,
-    FaultAsked,
     FaultHealed,
+    FaultRequested,
     FetchOffsetReset,
     IsrChangeEnded,
     LogTruncated,
@@ -47,7 +47,7 @@ def _event_text(node: str, event: Event) -> str:
     match event:
         case MachineFault(what=what, target=target):
             return f"{target}: {what}"
-        case FaultAsked(what=what):
+        case FaultRequested(what=what):
             return f"{what}"
         case FaultHealed(what=what):
             return f"healed: {what}"

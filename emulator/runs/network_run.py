@@ -28,12 +28,12 @@ from emulator.topology import OBSERVER
 from emulator.worlds.network.node_supervisor import Cluster, ClusterError, NodeExit
 from emulator.worlds.network.spec import MachineSpec
 from protocol.chance import Chance
-from protocol.events import EVENTS, LEVELS, Event, IsrChangeAsked, LogTruncated, RoleChanged
+from protocol.events import EVENTS, LEVELS, Event, IsrChangeRequested, LogTruncated, RoleChanged
 
 FACTORY = "emulator.worlds.network.factory:network_machine"
 RUN_LIMIT_S = 1800.0
 """Time limit of a run, in real seconds."""
-OBSERVED_EVENTS = (LogTruncated, RoleChanged, IsrChangeAsked)
+OBSERVED_EVENTS = (LogTruncated, RoleChanged, IsrChangeRequested)
 
 
 class PlayedNetwork(msgspec.Struct):

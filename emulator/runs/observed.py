@@ -7,12 +7,12 @@ from emulator.runs.resolve import Resolved
 from emulator.runs.starts import versions_played
 from emulator.scenario.observations.observation_model import Observations
 from emulator.scenario.player.timeline import Timeline
-from protocol.events import Event, IsrChangeAsked, LogTruncated, RoleChanged
+from protocol.events import Event, IsrChangeRequested, LogTruncated, RoleChanged
 from protocol.gates import gates_for
 from protocol.ids import topic_partition_text
 
 FORMAT = 2
-OBSERVED = frozenset((LogTruncated, RoleChanged, IsrChangeAsked))
+OBSERVED = frozenset((LogTruncated, RoleChanged, IsrChangeRequested))
 """Events of brokers that observations.json has."""
 
 TimedEvent = tuple[str, int, int, object, float, Event]
@@ -34,7 +34,7 @@ def observations_of(
     for node, _, _, _, at_ms, event in events:
         if type(event) not in OBSERVED:
             continue
-        assert isinstance(event, LogTruncated | RoleChanged | IsrChangeAsked)
+        assert isinstance(event, LogTruncated | RoleChanged | IsrChangeRequested)
         number = spec.topology.node(node).number
         topic_partition = topic_partition_text(event.topic, event.partition)
         where = {} if topic_partition == timeline.first else {"partition": topic_partition}
@@ -46,7 +46,7 @@ def observations_of(
                 entry |= {"role": event.role, "leader_epoch": event.leader_epoch, "log_end": event.log_end}
                 entry |= {"high_watermark": event.high_watermark, "previous_epoch": event.previous_epoch}
                 roles.append({**entry, **where})
-            case IsrChangeAsked(was=was, now=now):
+            case IsrChangeRequested(was=was, now=now):
                 isr_changes.append({**entry, "was": was, "now": now, **where})
     return Observations(
         format=FORMAT,

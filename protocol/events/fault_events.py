@@ -4,7 +4,7 @@ from protocol.events.event_base import Event
 
 # fmt: off
 
-class FaultAsked(Event):
+class FaultRequested(Event):
     """The injector received a request for a rule, or to heal it.
 
     `rule`: its name in the run; `what`: its text ("cut az-0", "heal cut az-0").

@@ -26,7 +26,7 @@ class RoleChanged(OfPartition):
     zk_version: int = -1
 
 
-class IsrChangeAsked(OfPartition):
+class IsrChangeRequested(OfPartition):
     """A leader requests another ISR.
 
     `change`: shrink or expand. `through`: session (direct write) or controller (AlterIsr). `high_watermark`, `log_end`,

@@ -27,7 +27,7 @@ from emulator.judging.health import (
 from emulator.judging.link_fault_effects import fault_verdicts
 from emulator.judging.measures import time_to_new_leader_ms
 from emulator.runs.verdict_file import CheckVerdict, ExpectationVerdict, Valid, compose, exit_code
-from protocol.events import FIELDS, FaultAsked, FaultHealed, FaultInForce, FaultTraffic, TimerLateness
+from protocol.events import FIELDS, FaultHealed, FaultInForce, FaultRequested, FaultTraffic, TimerLateness
 from tests.audit.trace import Trace, dual_leader, healthy
 
 if TYPE_CHECKING:
@@ -357,7 +357,7 @@ def restarted() -> Trace:
     """
     trace = dual_leader()
     trace.run = "restarted"
-    trace.emit("injector", FaultAsked("r", "cut az-0", True))
+    trace.emit("injector", FaultRequested("r", "cut az-0", True))
     for reported in (FaultInForce("r", "cut az-0"), FaultHealed("r", "cut az-0", 3)):
         for node in ("broker-0", "broker-1", "broker-2", "client-0", "session-0"):
             trace.emit(node, reported)

@@ -158,7 +158,7 @@ class Trace:
 
     def cut(self) -> Self:
         """A cut of az-0 is in force at broker-0."""
-        self.emit("injector", e.FaultAsked("1", "cut az-0", False))
+        self.emit("injector", e.FaultRequested("1", "cut az-0", False))
         return self.emit("broker-0", e.FaultInForce("1", "cut az-0"))
 
     def heal(self) -> Self:

@@ -9,7 +9,7 @@ from emulator.judging.judged import JudgedRun, NotJudged
 from emulator.judging.run_outcome import broken_in, digest_of
 from emulator.runs.verdict_file import Verdict
 from emulator.worlds.simulated.world import SimulatedWorld
-from protocol.events import FaultAsked, IsrChangeAsked, IsrChangeEnded, MachineFault
+from protocol.events import FaultRequested, IsrChangeEnded, IsrChangeRequested, MachineFault
 
 FAULTS_MAX = 100
 """Maximum of faults in a row."""
@@ -78,7 +78,7 @@ def _isr_changes(world: SimulatedWorld) -> dict[str, Any]:
     granted = {"shrink": 0, "expand": 0}
     for node, _, _, _, _, event in world.trace.entries:
         match event:
-            case IsrChangeAsked(topic=topic, partition=partition, change=change):
+            case IsrChangeRequested(topic=topic, partition=partition, change=change):
                 requested[node, topic, partition] = change
             case IsrChangeEnded(topic=topic, partition=partition, result=result) if result == GRANTED:
                 change = requested.pop((node, topic, partition), "")
@@ -92,7 +92,7 @@ def _isr_changes(world: SimulatedWorld) -> dict[str, Any]:
 def _faults(world: SimulatedWorld) -> Iterator[str]:
     for *_, event in world.trace.entries:
         match event:
-            case FaultAsked(what=what):
+            case FaultRequested(what=what):
                 yield what
             case MachineFault(what=what, target=target) if what not in MENDING:
                 yield f"{what} {target}"

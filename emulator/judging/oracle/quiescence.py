@@ -9,9 +9,9 @@ from emulator.judging.oracle.truth import QuiescentPeriod
 from emulator.machines.node.broker_node import BrokerNode
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.events import (
-    FaultAsked,
     FaultHealed,
     FaultInForce,
+    FaultRequested,
     FaultTraffic,
     FaultTried,
     HardwareChanged,
@@ -21,7 +21,7 @@ from protocol.events import (
 )
 
 DISTURBING = frozenset((
-    *(FaultAsked, FaultInForce, FaultHealed, FaultTried, FaultTraffic),
+    *(FaultRequested, FaultInForce, FaultHealed, FaultTried, FaultTraffic),
     *(MachineFault, HardwareChanged, NodeStarted),
 ))  # fmt: skip
 RELEVANT = DISTURBING | {NodeStopped}

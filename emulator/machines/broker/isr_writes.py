@@ -15,7 +15,7 @@ from emulator.machines.broker.broker_context import BrokerContext, SessionExpire
 from emulator.machines.broker.controller_channel import ControllerChannel
 from emulator.machines.broker.isr_notifications import IsrNotifications
 from emulator.machines.broker.partition import Partition, UnassignedIsrMember
-from protocol.events import IsrChangeAsked, ids_text
+from protocol.events import IsrChangeRequested, ids_text
 from protocol.ids import BrokerId, TopicPartition
 from protocol.messages.session_messages import GetData, SessionError, SessionRequest, SetData
 from protocol.work import Work
@@ -113,7 +113,7 @@ class IsrChanges:
         was, now = ids_text(partition.isr), ids_text(isr)
         gone = [replica for replica in map(partition.member, partition.isr) if replica and replica.broker not in isr]
         context.emit(
-            IsrChangeAsked(
+            IsrChangeRequested(
                 partition.topic,
                 partition.partition,
                 change,

@@ -84,7 +84,7 @@ class Rendering:
             e.LogTruncated: self._log_truncated,
             e.LeaderEpochBegan: lambda event: self._add("epoch-cached", event),
             e.RoleChanged: self._role_changed,
-            e.IsrChangeAsked: self._isr_change_requested,
+            e.IsrChangeRequested: self._isr_change_requested,
             e.IsrChangeEnded: self._isr_change_ended,
             e.FetcherChanged: self._fetcher_changed,
             e.EpochAnswered: self._epoch_answered,
@@ -196,7 +196,7 @@ class Rendering:
         elif event.role == "follower":
             self._add("follows", event)
 
-    def _isr_change_requested(self, event: e.IsrChangeAsked) -> None:
+    def _isr_change_requested(self, event: e.IsrChangeRequested) -> None:
         self._zk_version[event.topic, event.partition] = event.zk_version
         if event.change == "shrink":
             known = (one.partition(":") for one in event.out_of_sync.split())

@@ -5,7 +5,7 @@
         await cluster.apply(rule)
         await cluster.kill("broker-0")
 
-No cut touches its control connections. As node `injector` it writes events of requests (FaultAsked, MachineFault);
+No cut touches its control connections. As node `injector` it writes events of requests (FaultRequested, MachineFault);
 each node writes the rules in force there. When the block ends normally, running nodes flush their files and exit. When
 it ends otherwise, or the supervisor is killed, the kernel ends them with it.
 """
@@ -35,7 +35,7 @@ from emulator.worlds.network.reports import AppliedReport, ClusterError, HealRep
 from emulator.worlds.network.shell import ExtraEffects
 from emulator.worlds.network.spec import Life, MachineSpec
 from emulator.worlds.network.supervision import NodeGone
-from protocol.events import LEVELS, Event, FaultAsked, HardwareChanged, MachineFault, NodeStopped
+from protocol.events import LEVELS, Event, FaultRequested, HardwareChanged, MachineFault, NodeStopped
 from protocol.events.fault_events import UNRESPONSIVE
 from protocol.kinds import ExitKind
 from protocol.link_rules import LinkRule
@@ -314,7 +314,7 @@ class Cluster:
         """
         if self._links is not None:
             self._links.require_possible(rule)
-        self._write(FaultAsked(rule=rule.rule, what=rule.what, expects_traffic=rule.expects_traffic))
+        self._write(FaultRequested(rule=rule.rule, what=rule.what, expects_traffic=rule.expects_traffic))
         return await self.processes.board.apply(rule)
 
     async def heal(self, rule_id: str | None = None) -> list[HealReport]:
@@ -322,7 +322,7 @@ class Cluster:
         for rule in self.rules.values():
             if rule_id in (None, rule.rule):
                 healed = f"heal {rule.what}"
-                self._write(FaultAsked(rule=rule.rule, what=healed, expects_traffic=rule.expects_traffic))
+                self._write(FaultRequested(rule=rule.rule, what=healed, expects_traffic=rule.expects_traffic))
         return await self.processes.board.heal(rule_id)
 
     async def frames_stopped(self) -> dict[str, dict[str, int]]:

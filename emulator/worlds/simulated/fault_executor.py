@@ -10,7 +10,7 @@ from emulator.storage.inspect import NotSoMany
 from emulator.storage.power_loss import surviving_bytes
 from emulator.worlds.simulated.fault_targets import Breakable
 from emulator.worlds.simulated.node import SimulatedNode
-from protocol.events import FaultAsked, MachineFault
+from protocol.events import FaultRequested, MachineFault
 
 CLIENT_START_MS = 120.0
 TOGETHER_MS = 100.0
@@ -82,7 +82,7 @@ class FaultExecutor:
             case act.HardwareFault():
                 world.change_hardware(order.action)
             case act.ApplyRule(rule):
-                requested = FaultAsked(rule.rule, rule.what, rule.expects_traffic)
+                requested = FaultRequested(rule.rule, rule.what, rule.expects_traffic)
                 world.trace.add(node, world.cause, world.now_ms, requested)
                 world.apply(rule)
             case act.HealRules(rules):

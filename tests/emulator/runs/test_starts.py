@@ -13,7 +13,7 @@ from emulator.scenario import scenario_model as m
 from emulator.scenario.load import ScenarioErrors, load_scenario
 from emulator.scenario.write import written
 from emulator.settings.setting_registry import UnusableSetting
-from protocol.events import EpochAnswered, IsrChangeAsked, LogTruncated, NodeStarted, RequestNotUnderstood
+from protocol.events import EpochAnswered, IsrChangeRequested, LogTruncated, NodeStarted, RequestNotUnderstood
 
 HEAD = """
 id: small
@@ -44,7 +44,7 @@ def test_the_rolling_upgrade_loses_nothing_and_what_2_8_does_begins_with_its_pro
             case NodeStarted(kafka_version=binary, protocol_version=protocol) if binary:
                 spoken[node] = protocol
                 lives.setdefault(node, []).append((binary, protocol))
-            case IsrChangeAsked(through=through):
+            case IsrChangeRequested(through=through):
                 ways.add((spoken[node], through))
             case EpochAnswered(leader_epoch=epoch):
                 assert spoken[node] == "0.11" and epoch == -1, "who speaks as 2.8 is told by its fetch"

@@ -9,7 +9,7 @@ from protocol.events import (
     FetcherChanged,
     FetchOffsetReset,
     FetchOutOfRange,
-    IsrChangeAsked,
+    IsrChangeRequested,
     LeaderAndIsrIgnored,
     LeaderEpochBegan,
     LogLoaded,
@@ -114,7 +114,7 @@ def test_a_shrink_tells_how_far_behind_they_are() -> None:
     bench.fetch(0, replica=2)
     bench.produce("b")
     bench.advance(15_000.0)
-    (requested,) = bench.events(IsrChangeAsked)
+    (requested,) = bench.events(IsrChangeRequested)
     assert (requested.was, requested.now, requested.high_watermark, requested.log_end) == ("0,1,2", "0", 0, 2)
     assert requested.out_of_sync == "1:1 2:0"
 
@@ -124,7 +124,7 @@ def test_a_growing_isr_has_no_broker_out_of_sync() -> None:
     bench.lead(0, isr=(0,))
     bench.produce("a")
     bench.fetch(1, replica=1)
-    (requested,) = bench.events(IsrChangeAsked)
+    (requested,) = bench.events(IsrChangeRequested)
     assert (requested.change, requested.high_watermark, requested.log_end, requested.out_of_sync) == (
         "expand",
         1,

@@ -5,7 +5,7 @@ Semantics 1.6.
 import pytest
 
 from protocol.chance import Chance
-from protocol.events import IsrChangeAsked
+from protocol.events import IsrChangeRequested
 from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from protocol.znodes import Leadership, encode_state
 from tests.ids import brokers
@@ -43,7 +43,7 @@ def held_up(version: str, drawn: int) -> tuple[Bench, int]:
         bench.fetch(0, replica=1)
     bench.sessions.reachable = False
     fetch = -1
-    while not bench.events(IsrChangeAsked):
+    while not bench.events(IsrChangeRequested):
         bench.advance(100.0)
         fetch = bench.fetch(0, replica=1)
     bench.advance(4_000.0)
@@ -51,7 +51,7 @@ def held_up(version: str, drawn: int) -> tuple[Bench, int]:
 
 
 def changes(bench: Bench) -> list[str]:
-    return [change.now for change in bench.events(IsrChangeAsked)]
+    return [change.now for change in bench.events(IsrChangeRequested)]
 
 
 @pytest.mark.parametrize("version", ("0.10.2", "1.1"))
@@ -81,7 +81,7 @@ def test_up_to_2_0_a_followers_position_is_known_while_the_partition_is_locked()
         bench.produce("a")
         bench.fetch(0, replica=1)
         bench.sessions.reachable = False
-        while not bench.events(IsrChangeAsked):
+        while not bench.events(IsrChangeRequested):
             bench.advance(100.0)
         bench.fetch(1, replica=1)
         assert bench.partition.remotes[BrokerId(1)].log_end == known, version

@@ -8,7 +8,7 @@ import pytest
 
 from emulator.machines.broker.remote_replica import LONG_AGO_MS, RemoteReplica
 from protocol.errors import ErrorCode
-from protocol.events import IsrChangeAsked
+from protocol.events import IsrChangeRequested
 from protocol.ids import BrokerId, Offset
 from protocol.messages.leadership_messages import AlterIsrRequest
 from protocol.messages.replication_messages import ProducePartition, ProduceRequest
@@ -32,7 +32,7 @@ def leader(version: str, *, isr: tuple[int, ...] = (0, 1, 2), records: int = 2, 
 
 
 def requested_changes(bench: Bench) -> list[tuple[str, str, str]]:
-    return [(event.change, event.was, event.now) for event in bench.events(IsrChangeAsked)]
+    return [(event.change, event.was, event.now) for event in bench.events(IsrChangeRequested)]
 
 
 # --- what a fetch says of the follower (1.2) ---

@@ -11,7 +11,7 @@ import pytest
 from emulator.machines.node.controller_node import ControllerNode
 from emulator.settings.in_force import resolve_settings
 from emulator.topology import Node, identifier_named, identifier_of, node_name, three_azs
-from protocol.events import ControllerChanged, Event, IsrChangeAsked, NodeStopped
+from protocol.events import ControllerChanged, Event, IsrChangeRequested, NodeStopped
 from protocol.gates import gates_for
 from protocol.machine import Close, ConnectionAccepted, MessageReceived, Now
 from protocol.messages.leadership_messages import MetadataRequest
@@ -83,7 +83,7 @@ def test_leaders_send_it_their_isr_changes() -> None:
     cluster = played(
         "  - cut: {link: [0, 1]}\n  - produce: {broker: 0, values: [c], acks: 1}\n  - sleep: 8\n", "2.8"
     )
-    assert [(name, event.now) for name, event in seen(cluster, IsrChangeAsked)] == [("broker-0", "0,2")]
+    assert [(name, event.now) for name, event in seen(cluster, IsrChangeRequested)] == [("broker-0", "0,2")]
     assert states(cluster)[-1] == (0, 0, (0, 2))
 
 

@@ -67,15 +67,15 @@ SITUATIONS: dict[str, Situation] = {
     "it begins to follow": ("0.8.2", "2.8", (FOLLOWS, fetcher("removed"), fetcher("added"))),
     "it follows for the first time": ("0.8.2", "2.8", (FOLLOWS, fetcher("added"))),
     "its ISR shrinks": (
-        "0.8.2", "2.8", (e.IsrChangeAsked(*T0, "shrink", "0,1,2", "0", 4, 8, "session", 3, 6, "1:4 2:3"),)),
+        "0.8.2", "2.8", (e.IsrChangeRequested(*T0, "shrink", "0,1,2", "0", 4, 8, "session", 3, 6, "1:4 2:3"),)),
     "its ISR grows by a write": (
-        "0.8.2", "2.8", (e.IsrChangeAsked(*T0, "expand", "0,1", "0,1,2", 4, 8, "session", 3, 6),)),
+        "0.8.2", "2.8", (e.IsrChangeRequested(*T0, "expand", "0,1", "0,1,2", 4, 8, "session", 3, 6),)),
     "its ISR grows through the controller": (
-        "2.7", "2.8", (e.IsrChangeAsked(*T0, "expand", "0,1", "0,1,2", 4, 8, "controller", 3, 6),)),
+        "2.7", "2.8", (e.IsrChangeRequested(*T0, "expand", "0,1", "0,1,2", 4, 8, "controller", 3, 6),)),
     "its ISR has changed": ("0.8.2", "2.8", (e.IsrChangeEnded(*T0, "0,1,2", "done", 9),)),
     "its state was written by another broker": (
         "0.8.2", "2.8",
-        (e.IsrChangeAsked(*T0, "shrink", "0,1", "0", 4, 8, "session", 3, 6, "1:3"),
+        (e.IsrChangeRequested(*T0, "shrink", "0,1", "0", 4, 8, "session", 3, 6, "1:3"),
          e.IsrChangeEnded(*T0, "0", "bad-version", -1))),
     "a follower asks beyond its log": ("0.8.2", "2.8", (e.FetchOutOfRange(*T0, 1, 9, 0, 6, 31),)),
     # fetchers
