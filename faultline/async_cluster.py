@@ -20,7 +20,7 @@ from emulator.cluster.ending import end
 from emulator.cluster.launch import Held, NotUp, launch_held
 from emulator.cluster.trio_client import ask
 from emulator.exit_codes import UNKNOWN
-from emulator.faults.link_fault_kinds import Recovery, RuleError
+from emulator.faults.link_fault_kinds import HealedKind, Recovery, RuleError
 from emulator.faults.link_rule_building import amounts_of, fault_of
 from emulator.faults.link_words import links_in, listed
 from faultline.errors import FaultlineError, NotStarted, Refused
@@ -206,7 +206,7 @@ class AsyncCluster:
             raise Refused(str(error)) from error
         return str((await self._do(r.LinkFault(fault)))["applied"][0]["id"])
 
-    async def heal(self, *names: str, kind: r.HealedKind = "") -> None:
+    async def heal(self, *names: str, kind: HealedKind = "") -> None:
         """End the rules with all of these places, or these names; by default all. `kind`: only it."""
         await self._do(r.Heal(list(names), kind))
 

@@ -9,9 +9,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from emulator.exit_codes import HELD, UNKNOWN, UNUSABLE
-from emulator.faults.link_fault_kinds import AnyLinkFault
+from emulator.faults.link_fault_kinds import AnyLinkFault, HealedKind
 from protocol.ids import FIRST_OFFSET, TOPIC_CHARACTERS_MAX, BrokerId, Offset
-from protocol.link_rules import LinkFaultKind
 
 HEAD_BYTES_MAX = 16 * 1024
 """Limit of a head, with the bytes that arrive together with it."""
@@ -74,10 +73,6 @@ class LinkFault(ControlRequest, frozen=True):
     """A fault on links, as a scenario's step (`emulator.faults.link_fault_kinds`)."""
 
     fault: AnyLinkFault
-
-
-HealedKind = Literal["", LinkFaultKind]
-""""": of every kind."""
 
 
 class Heal(ControlRequest, frozen=True):

@@ -21,6 +21,8 @@ RESET_EVERY_MS_MIN: Final = 1.0
 BYTES_PER_S_MAX: Final = 1e12
 BYTES: Final = {"MB": 1_000_000.0, "kB": 1_000.0, "B": 1.0}
 
+HealedKind = Literal["", LinkFaultKind]
+""""": of every kind."""
 Recovery = Literal["rto", "instant"]
 Milliseconds = Annotated[float, msgspec.Meta(ge=0.0, le=1e9)]
 Word = Annotated[str, msgspec.Meta(max_length=300)]
@@ -270,11 +272,11 @@ LINK_FAULTS: Final[dict[str, type[LinkFault]]] = {kind.VERB: kind for kind in ge
 class Heal(Step, frozen=True, kw_only=True):
     """End the rules on exactly these links; None: on all.
 
-    `kind`: only of that kind (`cut`), "": of every kind.
+    `kind`: only of that kind.
     """
 
     links: Links | None = None
-    kind: str = ""
+    kind: HealedKind = ""
 
 
 def of_kind(kind: str, **fields: Any) -> AnyLinkFault:

@@ -15,6 +15,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 T = TypeVar("T")
+W = TypeVar("W", bound=str)
 _DEEP = re.compile(r"(?:[\[{]\s*+){100}")
 _DIRECTIVE = re.compile(r"^%YAML[ \t]+(?!1\.[12]\s*$)", re.MULTILINE)
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -200,14 +201,13 @@ class Reader:
             return None
         return given
 
-    def word(self, node: Node, what: str, words: Iterable[str]) -> str | None:
+    def word(self, node: Node, what: str, words: Iterable[W]) -> W | None:
         """One of `words`."""
-        known = list(words)
+        known = {str(word): word for word in words}
         given = self.text(node, what)
         if given is not None and given not in known:
             self.problem(node, f"unknown {what} {shown(given)}{nearest(given, known)}")
-            return None
-        return given
+        return None if given is None else known.get(given)
 
     def integer(self, node: Node, what: str, low: int = 0, high: int = WHOLE_MAX) -> int | None:
         value = plain(node)

@@ -10,7 +10,7 @@ import msgspec.inspect
 from msgspec.structs import FieldInfo
 from ruamel.yaml.nodes import Node
 
-from emulator.faults.link_fault_kinds import KINDS, RuleError, ends_of, with_ends
+from emulator.faults.link_fault_kinds import KINDS, HealedKind, RuleError, ends_of, with_ends
 from emulator.faults.link_rule_building import picked, rule_of
 from emulator.faults.targets import candidates, target_in
 from emulator.faults.targets import shown as shown_target
@@ -169,6 +169,6 @@ def _check_rule(k: Keys, step: m.LinkFault) -> None:
 
 
 def heal(k: Keys, at_s: float | None) -> Steps:
-    kind: str = k.get("kind", lambda n: k.reader.word(n, "kind of fault on links", KINDS), "")
+    kind: HealedKind = k.get("kind", lambda n: k.reader.word(n, "kind of fault on links", KINDS), "")
     links = _links(k) if any(key in k for key in LINK_KEYS) else None
     return [m.Heal(links=links, kind=kind, at_s=at_s)]

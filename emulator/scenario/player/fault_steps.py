@@ -70,8 +70,9 @@ class FaultSteps:
         self._in_force[name] = (step.links, step.VERB)
         yield from self._act(act.ApplyRule(rule), takes=True)
 
-    def heal(self, links: m.Links | None, kind: str = "") -> Steps:
-        """Lift the rules on these links (None: on all) and of that kind ("": of every kind)."""
+    def heal(self, step: m.Heal) -> Steps:
+        """Lift the rules of the step's links and kind."""
+        links, kind = step.links, step.kind
         meant = None if links is None else self.targets.links_of_heal(links, kind)
         names = [
             name

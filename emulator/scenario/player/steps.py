@@ -67,8 +67,8 @@ class StepRunner:
                 yield from self._faults.machine(step, following)
             case m.LinkFault():
                 yield from self._faults.link(step)
-            case m.Heal(links=links, kind=kind):
-                yield from self._faults.heal(links, kind)
+            case m.Heal():
+                yield from self._faults.heal(step)
             case m.Produce():
                 yield from self._produce(step)
             case m.ProduceMessageSet():
