@@ -27,7 +27,7 @@ def inside(folder: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_a_folder_says_what_is_in_it(folder: str) -> None:
+def test_a_folder_lists_its_contents(folder: str) -> None:
     output = ast.get_docstring(ast.parse((ROOT / folder / "__init__.py").read_text(encoding="utf-8"))) or ""
     listed = {name.replace("-", "_") for name in CHECKS} if folder == "audit/checks" else set()
     unsaid = inside(ROOT / folder) - set(re.findall(r"`(\w+)`", output)) - listed

@@ -42,7 +42,7 @@ def test_the_table_has_every_schedule() -> None:
 
 
 @pytest.mark.slow
-def test_what_recordings_agree_on_holds_no_less_often_than_the_table_says() -> None:
+def test_what_recordings_agree_on_holds_no_less_often_than_in_the_table() -> None:
     wrong = sum(len(one.broken) for one in now().values()) / sum(one.seeds for one in now().values())
     was = sum(len(one.broken) for one in table().values()) / sum(one.seeds for one in table().values())
 

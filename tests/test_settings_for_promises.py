@@ -90,7 +90,7 @@ def test_min_insync_is_not_looked_at_without_acks_all() -> None:
     assert worker.play(0)[1] == worker.play(1)[1]
 
 
-def test_how_much_settings_ask_for_depends_on_the_version() -> None:
+def test_how_much_settings_require_depends_on_the_version() -> None:
     unclean = {"producer.acks": "1", "unclean.leader.election.enable": "true"}
     assert (size_of(unclean, "0.10.2"), size_of(unclean, "2.8")) == (0, 1)
     assert replay(unclean, "2.8", "az-0-is-cut-off-load", 3) == (

@@ -34,7 +34,7 @@ def test_every_request_is_answered_or_closed_and_none_is_a_bug(capfd: pytest.Cap
 
 
 @pytest.mark.parametrize("seed", [2, 3, 15, 1039])
-def test_no_machine_minds_what_a_peer_with_the_token_says(seed: int) -> None:
+def test_no_machine_breaks_by_messages_of_a_peer_with_the_token(seed: int) -> None:
     """Well-formed messages of every type, to every kind of node and for every purpose.
 
     The peer also answers the nodes' requests. A node may end with a reason, as it does when ZooKeeper reports another

@@ -39,6 +39,6 @@ def test_large_frames_are_read_or_refused_each_in_bounded_time(version: str) -> 
     assert listener.slowest_s < SLOWEST_S * PATIENCE
 
 
-def test_a_seed_says_the_same_again() -> None:
+def test_a_seed_repeats_itself() -> None:
     one, other = KafkaFrames(7), KafkaFrames(7)
     assert [one.framed(one.payload()) for _ in range(500)] == [other.framed(other.payload()) for _ in range(500)]

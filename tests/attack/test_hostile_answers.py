@@ -46,7 +46,7 @@ def pair() -> tuple[trio.SocketStream, trio.SocketStream]:
         encode(Hello("x", 1, 1, "control", "t")),
     ],
 )
-async def test_a_node_that_says_what_is_no_answer_is_as_good_as_gone(
+async def test_a_node_that_sends_no_valid_response_counts_as_gone(
     output: bytes, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ours, theirs = pair()
@@ -95,7 +95,7 @@ def frames(*messages: Message) -> bytes:
     ],
     ids=[*BAD_FRAMES, "no signal sent", "no pause", "two answers", "thirty unknown ends", "thirty unknown halts"],
 )
-async def test_an_agent_that_says_what_no_agent_says_is_as_good_as_gone(
+async def test_an_agent_with_an_invalid_message_counts_as_gone(
     output: bytes, monkeypatch: pytest.MonkeyPatch, make_order: Callable[[], object]
 ) -> None:
     monkeypatch.setattr("emulator.worlds.network.agent_engine.PROCESSES_MAX", 20)

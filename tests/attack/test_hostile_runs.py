@@ -217,7 +217,7 @@ def test_what_cannot_be_written_leaves_nothing_beside(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("writer", ["the audit", "the simulated world"])
-def test_who_reads_a_verdict_while_it_is_written_reads_all_of_the_older_one(
+def test_a_reader_of_a_verdict_that_is_being_written_reads_all_of_the_older_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writer: str
 ) -> None:
     """A reader sees all of the older verdict while a new one is written.
@@ -297,7 +297,7 @@ def test_a_link_to_a_folder_is_not_followed(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
-def test_spark_keeps_apart_what_a_node_says_in_anothers_name(spark: SparkSession, tmp_path: Path) -> None:
+def test_spark_keeps_apart_events_of_a_node_in_anothers_name(spark: SparkSession, tmp_path: Path) -> None:
     from audit.audited_run import audit_runs
 
     run, flat = in_folders(tmp_path / "run"), run_with(tmp_path / "flat", b"")
@@ -309,7 +309,7 @@ def test_spark_keeps_apart_what_a_node_says_in_anothers_name(spark: SparkSession
 
 
 @pytest.mark.spark
-def test_spark_says_the_same_of_all_of_them_at_once(spark: SparkSession, tmp_path: Path) -> None:
+def test_spark_judges_all_of_them_at_once_alike(spark: SparkSession, tmp_path: Path) -> None:
     """Spark judges all of them at once alike.
 
     One run, a file for each: the verdict is unknown, every broken line is counted and kept, and sound lines are

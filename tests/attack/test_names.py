@@ -44,7 +44,7 @@ def test_a_scenario_that_goes_on_for_ever_is_refused(text: str, message: str) ->
         load_scenario(text, "x.yaml")
 
 
-def test_a_compose_files_error_does_not_tell_what_the_environment_holds(tmp_path: Path) -> None:
+def test_a_compose_files_error_does_not_reveal_the_environment(tmp_path: Path) -> None:
     text = topologies()["three-az"].read_text(encoding="utf-8")
     file = tmp_path / "three-az.yml"
     file.write_text(
@@ -112,7 +112,7 @@ def test_a_cluster_that_did_not_come_up_leaves_no_directory(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("kept", ["events/broker-0.1.jsonl", "cluster.json", "notes.txt"])
-def test_what_tells_something_is_kept(tmp_path: Path, kept: str) -> None:
+def test_informative_runs_are_kept(tmp_path: Path, kept: str) -> None:
     run = tmp_path / "run"
     (run / "events").mkdir(parents=True)
     (run / kept).write_text("x")

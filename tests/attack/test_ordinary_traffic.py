@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("scenario", sorted(catalogue()))
-def test_what_nodes_say_belongs_there(scenario: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nodes_messages_belong_there(scenario: str, monkeypatch: pytest.MonkeyPatch) -> None:
     conversations: dict[int, tuple[End, Conversation]] = {}
     """{id of an end: it, which so keeps its id, and its conversation}."""
     received_data = 0

@@ -120,7 +120,7 @@ def test_a_subquery_runs_when_there_is_a_run(spark: SparkSession, tmp_path: Path
     assert found.text == f"of {appends}" and appends > 1
 
 
-def test_who_reads_reads_all_that_spark_gives_it(tmp_path: Path) -> None:
+def test_a_reader_reads_all_that_spark_sends(tmp_path: Path) -> None:
     """Spark ends a Python process that stops reading early.
 
     It starts another for the next task: a fifth of a second.

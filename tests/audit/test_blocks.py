@@ -54,7 +54,7 @@ def is_taken(lines: bytes, source: Source = HERE) -> bool:
 
 
 @pytest.mark.parametrize("event", EVENTS)
-def test_an_event_of_every_kind_is_taken_with_what_it_says(event: str) -> None:
+def test_an_event_of_every_kind_is_taken_with_its_fields(event: str) -> None:
     family = FAMILY_OF.get(event, RARE_ONES)
     [(reported, table)] = tables(block(line_of(event))).items()
     [row] = table.to_pylist()
@@ -69,7 +69,7 @@ def test_an_event_of_every_kind_is_taken_with_what_it_says(event: str) -> None:
 
 
 @pytest.mark.parametrize("event", ["batch_appended", "role_changed"])
-def test_a_line_whose_parts_stand_in_another_order_says_the_same(event: str) -> None:
+def test_the_order_of_a_lines_parts_does_not_matter(event: str) -> None:
     family = FAMILY_OF.get(event, RARE_ONES)
     other = msgspec.json.encode(dict(reversed(fields_of(event).items())))
     usual = tables(block(line_of(event), line_of(event)))[family].drop_columns([RARE_COLUMN] * (family == RARE_ONES))
@@ -213,7 +213,7 @@ KEPT_LINES = [
 
 @settings(max_examples=300, deadline=None)
 @given(st.data())
-def test_whatever_is_taken_is_what_its_lines_say(data: st.DataObject) -> None:
+def test_whatever_is_taken_equals_its_lines(data: st.DataObject) -> None:
     """Lines changed at any byte.
 
     Each line that is taken is an event by itself, with the same rows.

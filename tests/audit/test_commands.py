@@ -57,7 +57,7 @@ def test_a_report_of_no_run_is_unusable(tmp_path: Path, capsys: pytest.CaptureFi
     assert err.startswith("faultline report: ") and "no such directory" in err
 
 
-def test_a_report_tells_as_json_where_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_report_has_its_path_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = healthy().write(tmp_path)
     write_verdict(Verdict("healthy", "x", "sim", "unknown", [], [], {}, {}), run)
     assert report_command(str(run), json=True) == 0
@@ -144,7 +144,7 @@ def test_every_view_answers_and_has_no_column_of_nothing_but_nulls(viewed: Spark
         ),
     ],
 )
-def test_views_tell_the_run(viewed: SparkSession, query: str, answer: list[tuple[object, ...]]) -> None:
+def test_views_describe_the_run(viewed: SparkSession, query: str, answer: list[tuple[object, ...]]) -> None:
     assert [tuple(row) for row in viewed.sql(query).collect()] == answer
 
 
@@ -152,7 +152,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "audit-out.md"
 
 
 @pytest.mark.spark
-def test_out_holds_what_its_page_says(spark: SparkSession, tmp_path: Path) -> None:
+def test_out_has_what_its_page_describes(spark: SparkSession, tmp_path: Path) -> None:
     trace, out = healthy(), tmp_path / "out"
     runs = find_runs([trace.write(tmp_path)])
     lost = {"partition": "t-0", "offset": 2, "text": "gone", "acks": 1}

@@ -209,7 +209,7 @@ def test_what_is_missing_makes_the_run_unknown_and_is_named(verdicts: dict[str, 
 
 
 @pytest.mark.spark
-def test_a_run_is_believed_as_little_among_many(
+def test_a_run_is_as_unknown_among_many(
     verdicts: Verdicts,
     run: Path,
     spark: SparkSession,

@@ -82,7 +82,7 @@ def test_three_files_beside_the_tests_make_a_check() -> None:
     assert len(files) == 5
 
 
-def test_spark_and_the_oracle_reject_and_accept_what_the_page_says(followed: Path) -> None:
+def test_spark_and_the_oracle_reject_and_accept_what_the_page_does(followed: Path) -> None:
     tests = ("tests/audit/test_spark_cases.py", "tests/emulator/judging/oracle/test_oracle_cases.py")
     results = output(followed, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "committed-cut:", *tests)
     assert re.search(r"^\d+ passed", results, re.MULTILINE)

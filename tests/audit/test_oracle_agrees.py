@@ -120,7 +120,7 @@ def _high_watermark_falls(folder: Path) -> tuple[Path, Verdict]:
         return written(folder, "az-isolated-follower", "2.8", 1, SABOTAGED)
 
 
-def test_audit_and_oracle_say_the_same(output: Runs) -> None:
+def test_audit_and_oracle_agree(output: Runs) -> None:
     verdicts, oracle = output
     assert list(verdicts) == list(oracle)
     for run, verdict in verdicts.items():

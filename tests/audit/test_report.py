@@ -99,7 +99,7 @@ def test_a_promise_broken_on_purpose_looks_like_neither_good_nor_bad(page: Path)
     assert '<header class="bad">' in broken and broken.count('<span class="pill bad">✗ violated</span>') == 2
 
 
-def test_the_page_says_what_was_played(tmp_path: Path) -> None:
+def test_the_page_states_what_was_played(tmp_path: Path) -> None:
     run = cut_run().write(tmp_path)
     text = "id: x\ntitle: A <title>\nsettings: {replica.lag.time.max.ms: 4000}\nsteps: []\n"
     (run / "scenario.yaml").write_text(text, encoding="utf-8")
@@ -171,7 +171,7 @@ def test_broken_and_torn_lines_are_left_to_the_verdict(tmp_path: Path) -> None:
     assert "<svg" in write_report(run, verdict()).read_text(encoding="utf-8")
 
 
-def test_a_big_run_is_drawn_in_part_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_big_run_is_drawn_in_part_with_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = cut_run().write(tmp_path)
     monkeypatch.setattr("audit.report.report_records.READ_MAX_BYTES", 4_000)
     timeline = read_timeline(read_directory(run))

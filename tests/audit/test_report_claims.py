@@ -50,7 +50,7 @@ def test_a_lost_record_leads_to_its_write_its_batches_and_the_cut() -> None:
     assert {event["digest"] for event in claim.events if event["event"] == "batch_appended"} == {ended["digest"]}
 
 
-def test_a_window_leads_to_who_took_office_in_it() -> None:
+def test_a_window_leads_to_the_leader_elected_in_it() -> None:
     claim = claims_of(dual_leader()).of_evidence(
         {"partition": "t-0", "stale": "broker-0", "newer": "broker-1", "from_ms": 0.0, "to_ms": None}
     )

@@ -138,7 +138,7 @@ def test_an_expectation_leads_to_its_check(page: Browser) -> None:
     ) == [True, "#check-dual-leader"]
 
 
-def test_the_logs_of_a_moment_say_what_differs_and_what_was_cut_off(page: Browser) -> None:
+def test_the_logs_of_a_moment_show_what_differs_and_what_was_cut_off(page: Browser) -> None:
     logs = """view.look(arguments[0]); await frame();
     return {says: document.querySelector('#logs [role=status]').textContent,
       logs: Object.fromEntries([...document.querySelectorAll('#logs tbody tr:not(.gone)')].map((row) =>

@@ -32,7 +32,7 @@ def test_contents_have_one_number_wherever_they_lie() -> None:
     assert found["values"] == {"2": "c"} and found["lost"] == [2] and not found["merged"]
 
 
-def test_a_batch_says_how_much_was_written_with_it() -> None:
+def test_a_batch_states_how_much_was_written_with_it() -> None:
     writes = [Operation(f"o:{n}", [value], 1, 0, 2.0, outcome="ok", digest=7, topic_partition=T0, lost=True)
               for n, value in enumerate("abc")]  # fmt: skip
     found = of({"broker-0": Replica(steps=[append(1, 0, 0, 7, last=2)])}, writes)

@@ -80,7 +80,7 @@ def test_what_its_sender_held_is_the_frame_that_was_just_sent(tmp_path: Path) ->
     assert (second.stopped_ms, second.rule, second.at_receiver, second.received_ms) == (200.0, "rule-1", False, 900.0)
 
 
-def test_a_real_process_tells_of_what_it_held_when_it_lets_it_through(tmp_path: Path) -> None:
+def test_a_real_process_reports_held_frames_when_it_releases_them(tmp_path: Path) -> None:
     """A frame dropped or never let through leaves no other trace.
 
     The opener sends requests on it.

@@ -72,7 +72,7 @@ def test_a_cut_that_stopped_nothing_makes_the_run_unknown() -> None:
 @pytest.mark.parametrize(
     ("stopped", "reported", "took_effect"), [(0, 2, False), (3, 2, True), (0, 1, True), (0, 0, True)]
 )
-def test_a_cut_that_lasts_tells_what_it_stopped_when_its_nodes_end(
+def test_a_lasting_cut_reports_its_stopped_frames_when_its_nodes_end(
     stopped: int, reported: int, took_effect: bool
 ) -> None:
     """An unreported one is believed, because the process that would report it was killed."""
@@ -102,7 +102,7 @@ def test_a_heal_of_links_without_any_frame_since_is_one() -> None:
     assert (fault.healed, reasons) == (True, [])
 
 
-def test_a_heal_that_one_end_did_not_hear_of_is_no_heal() -> None:
+def test_a_heal_that_did_not_reach_one_end_is_no_heal() -> None:
     notes = [n for n in rule() if not (n.event == "fault_healed" and n.node == "broker-1")]
     [fault], reasons = fault_verdicts(notes)
     assert fault.healed is False
@@ -234,7 +234,7 @@ def test_lateness_is_that_of_a_whole_life_not_of_its_worst_seconds() -> None:
     ("speed", "what_to_do"),
     [(5.0, "--speed 1"), (20.0, "--speed 7"), (2.0, "--speed 1"), (1.0, "when the machine has less to do")],
 )
-def test_a_late_run_says_what_to_do(speed: float, what_to_do: str) -> None:
+def test_a_late_run_has_advice(speed: float, what_to_do: str) -> None:
     late = Lateness(90.0, 40.0, late=True, of_whom=((90.0, "broker-1"),))
     output = why_late(late, "2 recordings of real Kafka and 200 simulated seeds", speed)
     assert output.endswith(

@@ -15,7 +15,7 @@ CASES = [pytest.param(case, id=case.name) for case in cases() if case.expected["
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_spark_judges_as_the_case_says(audit: Audit, case: Case) -> None:
+def test_spark_judges_as_the_case_expects(audit: Audit, case: Case) -> None:
     assert surprises(case.expected["spark"], audit(case.trace()).checks) == []
 
 
@@ -29,7 +29,7 @@ def test_a_healthy_run_holds_every_check(audit: Audit) -> None:
     assert verdict.valid is True
 
 
-def test_of_three_hundred_who_read_what_is_lost_the_one_that_passed_by_is_found(audit: Audit) -> None:
+def test_of_three_hundred_reads_the_one_past_a_lost_record_is_found(audit: Audit) -> None:
     trace = Trace().cluster().leader(0, epoch=0, followers=(1, 2)).produce("a", at=0)
     trace.stored("x", at=1)
     operations = [trace.consume(1) for _ in range(300)]

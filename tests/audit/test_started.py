@@ -38,7 +38,7 @@ elif sys.argv[1] == "afterwards":
 
 
 @pytest.mark.parametrize(("moment", "code"), [("in between", -2), ("afterwards", -2), ("forked", 0)])
-def test_it_does_not_outlive_who_started_it(moment: str, code: int) -> None:
+def test_it_does_not_outlive_its_parent(moment: str, code: int) -> None:
     requested = [sys.executable, "-c", ENDS, moment]
     done = subprocess.run(
         requested, capture_output=True, text=True, cwd=Path(__file__).parents[2], timeout=PATIENCE_S, check=False

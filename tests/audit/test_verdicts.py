@@ -96,7 +96,7 @@ def _behind_a_mark(lines: list[bytes]) -> list[bytes]:
 
 
 @pytest.mark.parametrize("change", [_in_another_order, _with_windows_ends, _behind_a_mark])
-def test_a_file_that_says_the_same_in_other_bytes_is_judged_alike(
+def test_an_equivalent_file_of_other_bytes_is_judged_alike(
     audit: Audit, change: Callable[[list[bytes]], list[bytes]]
 ) -> None:
     trace = healthy()
@@ -145,7 +145,7 @@ def test_the_wire_level_counts_towards_the_sequence(audit: Audit) -> None:
     assert ("broker-0", 1, True) in trace.files
 
 
-def test_verdict_json_is_what_the_contract_says(audit: Audit) -> None:
+def test_verdict_json_follows_the_contract(audit: Audit) -> None:
     trace = dual_leader()
     verdict = audit(trace)
     path = write_verdict(verdict, trace.path)

@@ -186,7 +186,7 @@ def test_compose_accepts_the_file_of_kafka_s_ports_and_clients(command: tuple[st
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_clients_are_confined_but_for_their_network_and_know_the_ports_of_their_az(name: str) -> None:
+def test_clients_are_confined_but_for_their_network_and_have_the_ports_of_their_az(name: str) -> None:
     found = filled_in(YAML(typ="safe", pure=True).load(with_clients(name)), {})
     ours = {f"broker-{number}" for number in range(len(TOPOLOGIES[name].with_role("broker")))} | {"control"}
     published = {port.split(":")[1] for one in ours - {"control"} for port in found["services"][one]["ports"]}

@@ -144,7 +144,7 @@ def test_up_to_2_1_a_bounce_goes_unnoticed() -> None:
 
 
 @pytest.mark.parametrize(("version", "leader"), [("2.1", -1), ("2.2", 1)])
-def test_who_bounces_while_it_shuts_down_is_elected_no_more_up_to_2_1(version: str, leader: int) -> None:
+def test_a_broker_that_bounces_while_it_shuts_down_is_elected_no_more_up_to_2_1(version: str, leader: int) -> None:
     """KAFKA-7235, semantics 4.2: the controller still takes the broker to shut down.
     It has not seen the broker go.
     """
@@ -167,7 +167,7 @@ def test_requests_after_a_bounce_carry_the_new_broker_epoch() -> None:
     assert {m.broker_epoch for m in c.requests(1)} == {c.service.znodes["/brokers/ids/1"].czxid}  # type: ignore[attr-defined]
 
 
-def test_brokers_seen_says_who_came_and_went() -> None:
+def test_brokers_seen_has_the_arrivals_and_departures() -> None:
     c = started()
     c.die(0)
     c.start(0)

@@ -57,7 +57,7 @@ def test_an_unclean_election_takes_any_live_replica_and_only_of_leaderless_parti
     assert "unclean-election" in c.decided(4)
 
 
-def test_what_there_is_not_and_who_is_not_the_controller() -> None:
+def test_requests_about_missing_topics_and_to_no_controller() -> None:
     c = started()
     assert errors(elected(c, ("no", 0), T0)) == {("no", 0): E.UNKNOWN_TOPIC_OR_PARTITION, T0: E.ELECTION_NOT_NEEDED}
     assert errors(elected(c, T0, at=2)) == {T0: E.NOT_CONTROLLER}
@@ -69,7 +69,7 @@ def test_what_there_is_not_and_who_is_not_the_controller() -> None:
     assert c.brokers[4].controller.is_being_deleted("t")
 
 
-def test_a_controller_that_loses_its_session_on_the_way_says_that_it_is_none() -> None:
+def test_a_controller_that_loses_its_session_on_the_way_reports_that_it_is_none() -> None:
     c = started()
     c.create_topic("u", (0, 1))
     node, reported = c.brokers[4], list[object]()

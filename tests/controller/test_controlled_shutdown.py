@@ -33,7 +33,7 @@ def test_leaderships_move_and_followed_replicas_are_stopped_without_deletion() -
 
 
 @pytest.mark.parametrize(("version", "leader"), [("0.8.2", 2), ("0.10.2", 1), ("2.8", 1)])
-def test_who_leads_next_is_the_first_of_the_assignment_in_0_8_2_of_the_isr(version: str, leader: int) -> None:
+def test_the_next_leader_is_the_first_of_the_assignment_in_0_8_2_of_the_isr(version: str, leader: int) -> None:
     c = Cluster(version=version)
     c.start(2, 0, 1)
     c.create_topic("t", (0, 1, 2))
@@ -42,7 +42,7 @@ def test_who_leads_next_is_the_first_of_the_assignment_in_0_8_2_of_the_isr(versi
     assert (c.state().leader, c.state().isr) == (leader, (2, 1))
 
 
-def test_the_broker_hears_that_it_leads_no_more() -> None:
+def test_the_broker_learns_that_it_leads_no_more() -> None:
     c = started()
     c.create_topic("t", (0, 1))
     c.forget_requests()
@@ -118,7 +118,7 @@ def test_a_refused_broker_receives_the_reason() -> None:
     assert answer.error == ErrorCode.STALE_BROKER_EPOCH
 
 
-def test_up_to_2_1_an_earlier_life_may_ask() -> None:
+def test_up_to_2_1_an_earlier_incarnation_may_send_requests() -> None:
     """Semantics 8, KAFKA-7235: the controller does not distinguish a broker's incarnations.
     It stops the replicas of the new one.
     """

@@ -200,7 +200,7 @@ def test_a_deleted_controller_znode_is_fought_for_again(winner: int, version: st
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_new_controller_tells_brokers_who_is_live_before_who_leads(version: str) -> None:
+def test_a_new_controller_sends_live_brokers_before_leaders(version: str) -> None:
     c = Cluster(version=version)
     c.start(2, 0, 1)
     c.create_topic("t", (0, 1))

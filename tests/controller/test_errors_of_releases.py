@@ -74,7 +74,7 @@ def test_only_0_8_2_reports_a_marked_topic_as_deleted_where_deletion_is_off(vers
     assert (c.service.children("/admin/delete_topics") == ["t"]) is affected
 
 
-def test_the_controller_that_hears_of_the_mark_reports_nothing_in_0_8_2() -> None:
+def test_the_controller_that_sees_the_mark_reports_nothing_in_0_8_2() -> None:
     c = started("0.8.2", deletion_is_off())
     c.create_topic("t", (0, 1))
     delete(c)
@@ -152,7 +152,7 @@ def test_up_to_2_3_metadata_after_a_reassignment_name_the_epoch_before(version: 
 
 
 @pytest.mark.parametrize("version", LADDER)
-def test_from_1_1_to_2_0_a_broker_that_goes_down_hears_of_no_successor(version: str) -> None:
+def test_from_1_1_to_2_0_a_broker_that_goes_down_receives_no_successor(version: str) -> None:
     c = started(version)
     c.create_topic("t", (0, 1))
     c.forget_requests()

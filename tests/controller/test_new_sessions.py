@@ -35,7 +35,7 @@ def terms(c: Cluster, broker: int) -> list[tuple[bool, int]]:
 
 
 @pytest.mark.parametrize(("version", "goes_on"), [("0.8.2", True), ("0.10.2", False), ("1.0", False)])
-def test_a_controller_that_hears_of_another_goes_on_in_0_8_2(version: str, goes_on: bool) -> None:
+def test_a_controller_with_a_successor_goes_on_in_0_8_2(version: str, goes_on: bool) -> None:
     """KAFKA-2437: LeaderChangeListener.handleDataChange notes the other's id, and no more."""
     c = Cluster(version=version)
     c.start(2, 0, 1)
@@ -71,7 +71,7 @@ def test_a_controller_that_noticed_another_goes_on_when_a_third_is_elected() -> 
 
 
 @pytest.mark.parametrize(("version", "active"), [("0.8.2", []), ("0.10.2", [1])])
-def test_who_is_elected_in_a_new_session_before_it_hears_of_the_session_resigns_in_0_8_2(
+def test_a_controller_elected_in_a_new_session_before_its_session_event_resigns_in_0_8_2(
     version: str, active: list[int]
 ) -> None:
     """KAFKA-4229: the broker was trying when its session expired.
@@ -92,7 +92,7 @@ def test_who_is_elected_in_a_new_session_before_it_hears_of_the_session_resigns_
     ("version", "balanced", "elected_first"),
     [("0.8.2", True, False), ("0.8.2", False, True), ("0.10.2", True, True)],
 )
-def test_who_is_no_controller_registers_first_in_a_new_session_of_0_8_2_where_leaders_are_balanced(
+def test_a_broker_that_is_no_controller_registers_first_in_a_new_session_of_0_8_2_where_leaders_are_balanced(
     version: str, balanced: bool, elected_first: bool
 ) -> None:
     """onControllerResignation fails at a scheduler that was not started.

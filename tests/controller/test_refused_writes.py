@@ -51,7 +51,7 @@ def test_a_first_state_that_is_refused_is_written_at_the_next_event_that_elects(
 
 
 @pytest.mark.parametrize("version", ["2.1", "2.8"])
-def test_a_write_about_no_state_that_is_refused_ends_its_event_without_a_look_who_is_controller(version: str) -> None:
+def test_a_refused_write_about_no_state_ends_its_event_without_reading_the_controller(version: str) -> None:
     """A mark for a topic that is not there cannot be taken away (deleteTopicDeletions).
     KafkaController.process logs the KeeperException.
     """

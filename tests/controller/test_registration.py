@@ -46,7 +46,7 @@ def test_a_broker_restarted_before_its_old_session_expired_cannot_register(versi
     assert "belongs to session" in c.brokers[0].unregistered
 
 
-def test_0_8_2_tells_a_leftover_of_its_own_from_another_broker_of_its_id() -> None:
+def test_0_8_2_distinguishes_a_leftover_of_its_own_from_another_broker_of_its_id() -> None:
     """Semantics 11.10: only the former will go away."""
     c = Cluster(version="0.8.2")
     c.start(2, 0)

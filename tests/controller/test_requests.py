@@ -26,7 +26,7 @@ def filled(version: str = "2.8") -> tuple[RequestBatch, ControllerState]:
     return RequestBatch(BrokerId(2), gates_for(version), state), state
 
 
-def test_an_entry_says_everything_about_the_partition() -> None:
+def test_an_entry_has_everything_about_the_partition() -> None:
     batch, state = filled()
     batch.add_leader_and_isr([BrokerId(1)], T0, state.states[T0])
     ((broker, request, version), *_) = batch.outgoing()

@@ -129,7 +129,7 @@ def test_what_ends_with_its_session_is_the_procedures_own_to_catch() -> None:
         assert (outcome.results, made.thrown) == ([result], None)
 
 
-def test_an_abandoned_procedure_hears_nothing_more() -> None:
+def test_an_abandoned_procedure_receives_nothing_more() -> None:
     calls = Calls(at_once=False)
     made, outcome = run(many(25), calls)
     made.abandon()
@@ -138,7 +138,7 @@ def test_an_abandoned_procedure_hears_nothing_more() -> None:
     assert (outcome.results, outcome.errors, calls.asked) == ([], [], MAX_IN_FLIGHT)
 
 
-def test_an_error_of_the_procedure_goes_to_who_runs_it() -> None:
+def test_an_error_of_the_procedure_goes_to_its_runner() -> None:
     def wrong() -> Procedure[object]:
         yield from perform(Exists("/a"))
         raise ValueError("a bug")

@@ -85,7 +85,7 @@ def _delete(c: Cluster, topic: str = "t") -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_deletion_tells_brokers_stops_replicas_and_removes_the_znodes(version: str) -> None:
+def test_deletion_informs_brokers_stops_replicas_and_removes_the_znodes(version: str) -> None:
     c = started(version)
     c.create_topic("t", (0, 1), config={"min.insync.replicas": "2"})
     c.create_topic("u", (0, 1))
@@ -192,7 +192,7 @@ def test_up_to_0_10_0_a_mark_that_may_not_be_followed_stays_for_a_controller_tha
     assert topic_path("t") in c.service.znodes
 
 
-def test_the_controller_tells_what_becomes_of_a_deletion() -> None:
+def test_the_controller_reports_the_course_of_a_deletion() -> None:
     c = started()
     c.create_topic("t", (0, 1))
     c.die(0)

@@ -43,7 +43,7 @@ def test_the_scenario_of_the_how_to_is_valid_with_every_seed(version: str) -> No
         assert verdict.exit_code == 0, verdict
 
 
-def test_the_mistake_of_the_how_to_is_named_as_it_says() -> None:
+def test_the_mistake_of_the_how_to_is_named_as_the_page_does() -> None:
     example, *_ = blocks("how-to-add-a-scenario.md", "yaml")
     [promised] = re.findall(
         r"^(scenarios/follower-killed.yaml:\d.*)$", "".join(blocks("how-to-add-a-scenario.md", "")), re.MULTILINE
@@ -118,14 +118,14 @@ def test_the_new_version_plays_a_scenario(ladder: None) -> None:
     assert verdict.exit_code == 0, verdict
 
 
-def test_what_changed_is_printed_as_the_how_to_says(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_changed_is_printed_as_in_the_how_to(capsys: pytest.CaptureFixture[str]) -> None:
     _, changed, _ = blocks("how-to-add-a-version.md", "python")
     exec(compile(changed, "changed", "exec"), {})
     [promised] = [output for output in blocks("how-to-add-a-version.md", "") if output.startswith("{")]
     assert capsys.readouterr().out == promised
 
 
-def test_the_command_of_the_how_to_does_what_its_test_says(
+def test_the_command_of_the_how_to_does_what_its_test_expects(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work, entry, own_tests = blocks("how-to-add-a-command.md", "python")

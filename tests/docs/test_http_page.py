@@ -53,7 +53,7 @@ def test_every_command_of_the_page(tmp_path: Path) -> None:
     assert replies[8]["registered"] and replies[-1] == {}
 
 
-def test_the_page_tells_of_every_path() -> None:
+def test_the_page_describes_every_path() -> None:
     for route in ROUTES:
         parts = [part for part in route.path.split("/")[2:] if not part.startswith("{") and part not in LIVE_FAULTS]
         assert all(f"/{part}" in PAGE for part in parts), route.path

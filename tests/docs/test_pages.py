@@ -154,7 +154,7 @@ def test_how_a_docstring_names_rules(text: str, numbers: set[str]) -> None:
         r"kafka-semantics\.md",
     ],
 )
-def test_nothing_tells_of_one_machine(word: str) -> None:
+def test_no_file_depends_on_one_machine(word: str) -> None:
     """No path of a machine, no registry, no file outside the project, in anything we wrote."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],

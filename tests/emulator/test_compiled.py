@@ -94,7 +94,7 @@ def test_the_sources_run_on_request(root: Path, value: str, usable: bool) -> Non
     assert native.usable is usable and native.by_choice is not usable
 
 
-def test_who_has_a_machine_of_the_sources_goes_on_with_sources(root: Path) -> None:
+def test_a_process_with_a_machine_of_the_sources_goes_on_with_sources(root: Path) -> None:
     import protocol.chance
 
     before = list(sys.meta_path)
@@ -117,7 +117,7 @@ def test_a_file_that_is_no_code_is_reported_and_the_sources_run(root: Path) -> N
     assert line.startswith("faultline: the compiled machines cannot be loaded, their sources run (make fast")
 
 
-def test_who_takes_native_machines_is_known() -> None:
+def test_the_commands_with_native_machines_are_listed() -> None:
     tree = ast.parse((ROOT / "emulator" / "cli" / "app.py").read_text(encoding="utf-8"))
     commands = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     taking = {one.name for one in commands if "use_compiled()" in ast.unparse(one)}

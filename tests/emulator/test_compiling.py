@@ -18,14 +18,14 @@ from verification.compiled import SIDES, differing, result_of
 pytestmark = pytest.mark.slow
 
 
-def test_without_a_c_compiler_it_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_c_compiler_is_reported(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("CC", "no-such-compiler -pipe")
     assert main([]) == UNUSABLE
     output = "faultline: compiling needs a C compiler; no-such-compiler is not on PATH: apt install gcc, or set CC\n"
     assert capsys.readouterr() == ("", output)
 
 
-def test_without_headers_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_headers_it_reports_that(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CC", "true")
     monkeypatch.setattr(sysconfig, "get_path", lambda name: str(tmp_path / name))
     output = r"Python's headers, and there is no .*/include/Python.h: apt install python3-dev"
@@ -61,7 +61,7 @@ This takes half a minute, where all takes three.
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
-def test_a_sample_of_native_machines_says_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_sample_of_native_machines_is_equal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     sample = tuple(module for module in modules(ROOT) if module.path.startswith(SAMPLE))
     monkeypatch.setattr("emulator.compiling.modules", lambda root: sample)
     monkeypatch.setattr("emulator.compiling.OPTIMIZED", "0")

@@ -3,7 +3,7 @@
 from tests.kafka_clients.capabilities import CLIENTS, PAGE, declared, parts, table
 
 
-def test_the_page_says_what_the_tests_prove() -> None:
+def test_the_page_states_what_the_tests_prove() -> None:
     """python -m tests.kafka_clients.capabilities writes it."""
     _, shown, _ = parts(PAGE.read_text(encoding="utf-8"))
     assert shown == table(declared())

@@ -220,7 +220,7 @@ def test_that_expects_it(faultline_cluster):
 
 
 @pytest.mark.faultline(audit=False)
-def test_that_wants_no_audit(faultline_cluster):
+def test_a_test_without_an_audit(faultline_cluster):
     pass
 
 

@@ -92,7 +92,7 @@ def test_what_is_no_request_ends_its_connection(cluster: faultline.Cluster, topi
     works(cluster, topic)
 
 
-def test_those_who_stall_in_the_middle_of_a_frame_hold_a_bounded_amount(cluster: faultline.Cluster, topic: str) -> None:
+def test_connections_stalled_within_a_frame_hold_a_bounded_amount(cluster: faultline.Cluster, topic: str) -> None:
     before = broker_memory(cluster)
     with contextlib.ExitStack() as stack:
         stalled = [stack.enter_context(knocking(cluster)) for _ in range(24)]

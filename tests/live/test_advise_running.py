@@ -23,7 +23,7 @@ def requested(*words: str) -> int:
     return int(code)
 
 
-def test_a_cluster_says_what_it_was_given_and_what_has_been_altered_since(
+def test_a_cluster_reports_its_settings_at_the_start_and_altered_ones(
     up: Callable[..., Live], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})

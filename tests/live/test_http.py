@@ -161,7 +161,7 @@ async def test_a_request_refused_for_its_content_is_not_the_last() -> None:
         (r.unknown("96 requests are under way", why="busy"), 503), (r.unknown("KeyError", why="bug"), 500),
     ],
 )  # fmt: skip
-async def test_what_the_cluster_says_has_a_status(answer: r.Answer, status: int) -> None:
+async def test_the_clusters_errors_have_a_status(answer: r.Answer, status: int) -> None:
     async def always(what: r.AnyAsk, wait_s: float) -> r.Answer:
         return answer
 

@@ -188,7 +188,7 @@ def test_a_session_that_expired_in_mid_write_writes_again(bench: Bench) -> None:
     assert bench.do(create("x")).error == ""
 
 
-def test_a_step_that_cannot_be_done_says_why(bench: Bench) -> None:
+def test_an_impossible_step_has_its_reason(bench: Bench) -> None:
     ended = bench.do(m.Produce(broker=None, values=("x",), acks=1, partition="t-0"))
     assert ended.entries == () and "needs `broker`" in ended.error
 

@@ -78,7 +78,7 @@ def test_a_cluster_of_a_program_counts_where_no_other_runs(home: Path) -> None:
         choose(None)
 
 
-def test_a_name_a_folder_or_a_path_says_which(home: Path) -> None:
+def test_a_name_a_folder_or_a_path_selects_one(home: Path) -> None:
     directory = put(home, "one-1", alive("one"))
     put(home, "two-1", alive("two"))
     assert choose("one").directory == choose("one-1").directory == Path("runs/one-1")

@@ -57,7 +57,7 @@ def test_each_thing_is_reported_of_the_run_once(spec: RunSpec, tmp_path: Path) -
     assert len(json.loads((tmp_path / "settings.json").read_text())["settings"]["not_modelled"]) == 1
 
 
-def test_what_else_settings_json_says_stays(spec: RunSpec, tmp_path: Path) -> None:
+def test_other_contents_of_settings_json_stay(spec: RunSpec, tmp_path: Path) -> None:
     (tmp_path / "settings.json").write_text('{"world": "network", "speed": 2, "settings": {"passed_on": ["x"]}}')
     SettingWarnings(tmp_path, spec).with_warnings({}, BROKER, {"log.retention.ms": 2}, "broker alter all")
     written = json.loads((tmp_path / "settings.json").read_text())

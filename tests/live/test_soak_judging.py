@@ -72,7 +72,7 @@ def test_unknown_outcomes_outside_the_cuts_are_rejected_above_a_thousandth() -> 
     assert judge_unknown(Outside()).held == "unknown"
 
 
-def test_the_ledger_tells_what_a_cut_can_touch(tmp_path: Path) -> None:
+def test_the_ledger_lists_what_a_cut_can_touch(tmp_path: Path) -> None:
     """A cut from 100 to 115 ms with a margin of 20.
 
     Operations that end before 100 or begin after 135 are outside.

@@ -42,7 +42,7 @@ def test_what_a_producer_retries() -> None:
         assert not TRAITS[ErrorCode(code)].retriable
 
 
-def test_only_definite_codes_say_that_nothing_was_written() -> None:
+def test_only_definite_codes_mean_that_nothing_was_written() -> None:
     """Semantics 11.2: after 7 and 20 the data is there; after 19 it is not."""
     assert not any(TRAITS[ErrorCode(code)].definite for code in (-1, 6, 7, 13, 20, 56))
     assert all(TRAITS[ErrorCode(code)].definite for code in (0, 2, 3, 10, 19, 21, 45))
@@ -83,7 +83,7 @@ def test_every_event_is_registered_under_its_own_name_and_level() -> None:
 
 
 @pytest.mark.parametrize("event", EVENTS.values(), ids=lambda e: e.NAME)
-def test_every_event_says_what_it_is(event: type[Event]) -> None:
+def test_every_event_has_its_name(event: type[Event]) -> None:
     assert event.__doc__ and event.__doc__.strip(), f"{event.__name__} has no docstring"
     assert event.__doc__ != Event.__doc__
 

@@ -67,7 +67,7 @@ def test_an_accepted_connection_is_whose_takes_it_over_last() -> None:
     assert out.take() == [], "owning orders nothing"
 
 
-def test_a_timer_fires_once_for_whom_set_it_last_and_never_when_it_is_cancelled() -> None:
+def test_a_timer_fires_once_for_its_last_owner_and_never_when_it_is_cancelled() -> None:
     out, first, then = Outbox(), Part(), Part()
     out.set_timer(("t", 1), 5.0, first.due)
     out.set_timer(("t", 1), 6.0, then.due)

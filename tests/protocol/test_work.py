@@ -59,7 +59,7 @@ def test_what_is_there_at_once_needs_neither_a_queue_nor_a_stack(at_once: bool) 
 
 
 @both
-def test_who_waits_for_what_and_since_when(at_once: bool) -> None:
+def test_waiting_work_is_listed_with_its_wait_and_its_begin(at_once: bool) -> None:
     bell, now_ms = Bell(), 10.0
     runs = Runner(lambda: now_ms, at_once=at_once)
 
@@ -189,7 +189,7 @@ def test_an_exception_as_the_answer_is_raised_where_it_was_waited_for(at_once: b
 
 
 @both
-def test_what_work_raises_goes_to_who_wants_to_know_or_to_who_resumed_it(at_once: bool) -> None:
+def test_an_exception_of_work_goes_to_its_handler_or_its_resumer(at_once: bool) -> None:
     bell, failures = Bell(), list[Exception]()
 
     def work() -> Work[None]:
@@ -226,7 +226,7 @@ def test_what_work_raises_goes_to_who_wants_to_know_or_to_who_resumed_it(at_once
 
 
 @both
-def test_what_is_abandoned_hears_nothing_more(at_once: bool) -> None:
+def test_abandoned_work_receives_nothing_more(at_once: bool) -> None:
     bell, results = Bell(), list[object]()
     answers: list[Answer] = []
 

@@ -24,7 +24,7 @@ def loses_what_it_acknowledged(choice: Choice) -> bool:
 
 
 @pytest.mark.parametrize("choice", CHOICES, ids=str)
-def test_what_is_acknowledged_is_lost_only_by_those_who_chose_so(choice: Choice) -> None:
+def test_acknowledged_records_are_lost_only_under_settings_that_allow_it(choice: Choice) -> None:
     overrides = {
         "producer.acks": choice.acks,
         "min.insync.replicas": choice.min_insync,

@@ -82,13 +82,13 @@ def test_draws_depend_on_the_seed_alone() -> None:
     assert min(Draws(seed).frame_ms("broker-0", "broker-1") for seed in range(200)) >= CALM.base_ms
 
 
-def test_a_run_that_does_not_end_in_time_says_so() -> None:
+def test_a_run_that_does_not_end_in_time_is_reported() -> None:
     cluster = Cluster(FAULTS)
     with pytest.raises(RunTooLong, match=r"inputs until \d+ ms; bounds: 20000000, 2000 ms"):
         cluster.run(max_ms=2_000.0)
 
 
-def test_a_run_of_too_many_inputs_says_so() -> None:
+def test_a_run_of_too_many_inputs_is_an_error() -> None:
     cluster = Cluster(FAULTS)
     with pytest.raises(RunTooLong, match=r"^501 inputs until"):
         cluster.world.run(lambda: False, max_inputs=500)

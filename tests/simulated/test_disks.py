@@ -22,7 +22,7 @@ def values(cluster: Cluster, name: str) -> list[str]:
 
 @pytest.mark.parametrize("kept", range(4))
 @pytest.mark.parametrize("seed", range(1, 4))
-def test_a_power_loss_keeps_as_many_batches_as_it_says(kept: int, seed: int) -> None:
+def test_a_power_loss_keeps_the_requested_number_of_batches(kept: int, seed: int) -> None:
     """Semantics 3. The seed decides only where the scenario does not."""
     cluster = Cluster(f"{BEGIN}  - power-loss: {{node: 0, batches_kept: {kept}}}\n", seed=seed)
     cluster.run()

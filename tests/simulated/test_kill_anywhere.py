@@ -146,7 +146,7 @@ def test_a_run_names_the_rule_that_allows_what_is_wrong(rule: str, plan: dict[st
     assert judged.failed == [] and any(name.startswith(rule) for name in judged.allowed), judged.allowed
 
 
-def test_who_is_taken_to_shut_down_is_elected_once_the_controller_has_seen_it_come() -> None:
+def test_a_broker_taken_to_shut_down_is_elected_once_the_controller_has_seen_it_come() -> None:
     """KAFKA-7235, semantics 4.2: otherwise no rule allows a partition without a leader."""
     died = play_death(Plan(**NAMED[1][1]))
     (one,) = [one for one in died.unsettled if one.what == "leader"]

@@ -124,7 +124,7 @@ def test_the_controller_of_the_past_writes_over_its_successor(seed: int) -> None
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_new_life_follows_and_is_stopped_by_what_the_earlier_one_was_to_hear(seed: int) -> None:
+def test_the_new_incarnation_follows_and_is_stopped_by_an_order_to_the_earlier_one(seed: int) -> None:
     """KAFKA-7235: both orders were for the earlier life; from 2.2 neither reaches the new one.
     (In 2.1 the leader may fence the fetcher off before it is stopped: the epoch that it was given is not the last.)
     """

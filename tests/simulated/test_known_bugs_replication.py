@@ -161,7 +161,7 @@ def test_the_gate_brings_it_back_to_the_mended_version(monkeypatch: pytest.Monke
         ("kafka-2729", "2.8", "2.6", set()),
     ],
 )
-def test_what_brokers_say_to_each_other_decides(scenario: str, binary: str, protocol: str, shows: set[str]) -> None:
+def test_the_protocol_between_brokers_decides(scenario: str, binary: str, protocol: str, shows: set[str]) -> None:
     """A newer binary with an older inter.broker.protocol.version has these errors as well.
     2.8 does not try a write again that was refused (semantics 1.6).
     """

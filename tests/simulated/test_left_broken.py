@@ -74,7 +74,7 @@ def test_a_run_ends_in_the_midst_of_a_fault(tmp_path: Path, step: str, settle: s
     assert not tried(scenario, 1).bug
 
 
-def test_who_is_starting_is_not_started_again() -> None:
+def test_a_starting_broker_is_not_started_again() -> None:
     twice = "{background: first, start: 2}\n  - kill: 2\n  - {background: second, start: 2}"
     trial = tried(left(twice, "  - sleep: 12"), 1)
     assert (trial.bug, trial.error, trial.broken) == ("", "", ())

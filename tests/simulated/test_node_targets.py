@@ -68,7 +68,7 @@ def test_a_heal_means_the_node_of_the_moment_where_no_rule_has_its_words() -> No
     assert not cluster.world.in_force
 
 
-def test_clients_ask_the_leader() -> None:
+def test_clients_send_to_the_leader() -> None:
     cluster = played(
         "  - kill: leader of t-0\n"
         "  - wait: {until: new leader}\n"

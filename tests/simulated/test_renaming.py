@@ -168,7 +168,7 @@ def test_under_other_names_the_same_happens(name: str, version: str) -> None:
     assert new.held == old.held
 
 
-def test_who_of_two_dead_leaves_the_isr_first_is_all_that_the_order_of_ids_decides() -> None:
+def test_the_order_of_ids_decides_only_which_of_two_dead_leaves_the_isr_first() -> None:
     """Semantics 11.4: one state in between, if the controller sees both deaths in one event.
     All responses are the same.
     """

@@ -146,7 +146,7 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> d
 @pytest.mark.network
 @pytest.mark.spark
 @pytest.mark.parametrize("what", WHY)
-def test_a_run_that_cannot_be_judged_is_unknown_and_says_why(verdicts: dict[str, dict[str, Any]], what: str) -> None:
+def test_a_run_that_cannot_be_judged_is_unknown_with_the_reason(verdicts: dict[str, dict[str, Any]], what: str) -> None:
     verdict = verdicts[what]
     assert verdict["valid"] == "unknown"
     reasons = verdict["unknown_because"]

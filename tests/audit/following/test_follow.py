@@ -111,7 +111,7 @@ def test_a_run_is_followed_while_it_is_written(
     assert stream.queries >= 2 and not list((tmp_path / "scratch").iterdir())
 
 
-def test_an_interrupt_says_what_was_seen_so_far(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_interrupt_prints_the_findings_so_far(spark: SparkSession, tmp_path: Path) -> None:
     trace = dual_leader()
     trace.at_ms += 5_000
     run = trace.stop("session-0").write(tmp_path)

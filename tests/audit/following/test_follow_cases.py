@@ -21,7 +21,7 @@ def expected_of(case: Case) -> list[Expectation]:
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in cases() if case.expected["spark"]])
-def test_a_follow_finds_what_the_case_says(case: Case) -> None:
+def test_a_follow_finds_what_the_case_expects(case: Case) -> None:
     files = [events_in(lines) for (*_, wire), lines in sorted(case.trace().files.items()) if not wire]
     violations = [one for one in in_fifths(files).findings.standing if one.violation]
     found: dict[str, list[dict[str, Any]]] = {check: [] for check in FOLLOWED}

@@ -18,7 +18,7 @@ from tests.audit.following.folding import by_node, events_in, folded, kinds
 from tests.audit.trace import Trace, dual_leader, healthy
 
 
-def test_a_healthy_run_has_nothing_to_tell() -> None:
+def test_a_healthy_run_has_no_findings() -> None:
     followed, lines = folded(healthy())
     assert lines == []
     assert followed.unavailable_ms(100.0) == {"az-0": 0.0, "az-1": None, "az-2": None}

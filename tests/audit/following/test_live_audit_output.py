@@ -23,7 +23,7 @@ END = End(
 )  # fmt: skip
 
 
-def test_a_line_says_when_what_where_who_and_which_events(tmp_path: Path) -> None:
+def test_a_line_has_time_finding_place_nodes_and_events(tmp_path: Path) -> None:
     printed: list[str] = []
     telling = Telling(tmp_path, printed.append, printed.append, json=False)
     followed, lines = folded(dual_leader())
@@ -96,7 +96,7 @@ def test_an_unwritable_directory_is_reported_once_and_the_follow_goes_on(tmp_pat
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b'{"newest": 1}', b"x" * 100_000])
-def test_a_file_that_says_nothing_is_none(tmp_path: Path, text: bytes) -> None:
+def test_an_empty_file_is_none(tmp_path: Path, text: bytes) -> None:
     (tmp_path / FOLLOWING_FILE).write_bytes(text)
     assert read_newest(tmp_path) is None
 

@@ -18,7 +18,7 @@ def run_faultline(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(("word", "lacking"), [("agent", "FAULTLINE_NODE"), ("control", "FAULTLINE_CLUSTER_FILE")])
-def test_what_a_container_runs_says_what_it_lacks(word: str, lacking: str) -> None:
+def test_a_containers_command_reports_what_it_lacks(word: str, lacking: str) -> None:
     ended = run_faultline(word)
     assert ended.returncode == 2 and lacking in ended.stderr and "Traceback" not in ended.stderr
 

@@ -28,7 +28,7 @@ def a_command(code: str) -> tuple[str, ...]:
         ("import sys; sys.exit(70)", r.unknown("no output", why="bug")),
     ],
 )  # fmt: skip
-async def test_an_audit_is_what_the_command_says(code: str, answer: r.Answer) -> None:
+async def test_an_audit_equals_the_commands_output(code: str, answer: r.Answer) -> None:
     assert await Auditing(Path("/a/run"), command=a_command(code)).audit(30.0) == answer
 
 

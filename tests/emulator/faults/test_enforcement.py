@@ -104,7 +104,7 @@ def test_a_heal_is_proved_once_by_the_first_traffic_received() -> None:
     assert back.calm and back.offer(13.0, "c") is None and links.take_events() == []
 
 
-def test_a_node_that_ends_tells_what_lasting_rules_have_stopped() -> None:
+def test_an_ending_node_reports_what_lasting_rules_have_stopped() -> None:
     links, out, _ = link()
     links.apply(0.0, rule("cut az-0"))
     links.apply(0.0, rule("cut az-1", "healed"))
@@ -114,7 +114,7 @@ def test_a_node_that_ends_tells_what_lasting_rules_have_stopped() -> None:
     assert links.last_words() == [FaultLasted(rule="r", what="cut az-0", frames_stopped=1)]
 
 
-def test_a_node_that_lives_again_tells_what_was_stopped_since() -> None:
+def test_a_restarted_node_reports_what_was_stopped_since() -> None:
     """A process has counts of its own; a simulated node has one book for all its lives."""
     links, out, _ = link()
     links.apply(0.0, rule("cut az-0"))
@@ -139,7 +139,7 @@ def test_a_new_connection_can_prove_a_heal_too() -> None:
     assert back.offer(12.0, "b") is None and len(links.take_events()) == 1
 
 
-def test_who_connects_has_tried() -> None:
+def test_a_connection_attempt_counts_as_tried() -> None:
     """A link that a kernel still cuts is asked for, and never stands."""
     links, _, _ = link()
     links.apply(0.0, rule("cut az-0"))
@@ -244,7 +244,7 @@ def test_control_is_never_stopped() -> None:
     assert out.calm and out.offer(0.0, "a") is None
 
 
-def test_applying_twice_changes_nothing_and_healing_the_unknown_says_so() -> None:
+def test_applying_twice_changes_nothing_and_healing_the_unknown_is_reported() -> None:
     links, out, _ = link()
     links.apply(0.0, rule("cut az-0"))
     out.offer(0.0, "a")
@@ -267,7 +267,7 @@ def test_what_the_kernel_stops_is_noted_and_not_stopped_here() -> None:
     ]
 
 
-def test_what_is_lost_first_says_when_it_is_sent_again() -> None:
+def test_the_first_lost_segment_determines_the_retransmission() -> None:
     """Several segments are probed at once, so their retransmissions begin sooner."""
     for first, then, at_ms in ((SEGMENTS, DATA, 640.0), (DATA, SEGMENTS, 832.0)):
         links, out, _ = link()

@@ -34,7 +34,7 @@ def test_a_timer_fires_at_the_end_of_a_slot_never_early(wait_ms: float, slot_ms:
     assert max(late_ms) - min(late_ms) > 0.8 * slot_ms, "every phase is there"
 
 
-def test_a_slot_is_the_same_for_all_who_wait_for_it() -> None:
+def test_a_slot_is_the_same_for_all_senders_that_wait_for_it() -> None:
     assert fires_at(10_000.0, 3_264.0) == fires_at(10_040.0, 3_264.0) == 13_312.0
 
 
@@ -93,7 +93,7 @@ def test_a_fetch_with_records_is_more_than_one_segment() -> None:
     assert retransmission_of(FetchResponse(partitions=[empty, full]), 80) is SEGMENTS
 
 
-def test_a_leader_hears_after_3_3_s_and_has_its_follower_after_4_1_s() -> None:
+def test_a_leader_receives_data_after_3_3_s_and_has_its_follower_after_4_1_s() -> None:
     """link-broker-controller on 2.6 and 2.8: healed 3.2 and 3.3 s after the first try.
 
     The leader received data 0.2 s later.

@@ -80,6 +80,6 @@ def test_what_a_machine_is_like_is_added_up() -> None:
 
 
 @pytest.mark.parametrize("fault", [SlowDisk("n"), ClockJump("n", 1.0)])
-def test_a_machine_is_changed_dead_or_alive_but_not_while_it_hears_nothing(fault: HardwareFault) -> None:
+def test_a_machine_is_changed_dead_or_alive_but_not_while_it_receives_nothing(fault: HardwareFault) -> None:
     assert not unfit(fault, alive=False, paused=False) and not unfit(fault, alive=True, paused=False)
     assert unfit(fault, alive=True, paused=True) == "n is paused and receives nothing; resume it first"

@@ -59,7 +59,7 @@ def test_the_audit_reads_from_the_run_that_it_equals_its_recording(tmp_path: Pat
         ("leader-crash", None, "- no recording of real Kafka for this scenario"),
     ],
 )
-def test_a_run_says_how_it_stands_to_real_kafka(
+def test_a_run_states_its_relation_to_real_kafka(
     scenario: str, version: str | None, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     resolved = resolve(find_scenario(scenario), version)

@@ -45,7 +45,7 @@ def test_a_cut_that_expects_no_traffic_may_stop_nothing() -> None:
     assert verdict.faults[0].frames_stopped == 0
 
 
-def test_a_wait_that_is_not_reached_makes_the_run_unknown_and_says_where() -> None:
+def test_a_wait_that_is_not_reached_makes_the_run_unknown_and_is_named() -> None:
     wait = "wait: {until: isr shrunk, limit_s: 2}"
     verdict = verdict_of("sleep: 1", wait, "produce: {broker: 0, values: [a], acks: all}")
     assert verdict.valid == "unknown" and verdict.exit_code == 3

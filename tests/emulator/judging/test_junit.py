@@ -54,7 +54,7 @@ def test_a_build_passes_if_the_run_is_valid_and_only_then(changed: dict[str, Any
     assert [suite.get("name") for suite in root] == ["s"]
 
 
-def test_any_text_is_xml_that_says_it() -> None:
+def test_any_text_survives_as_xml() -> None:
     name = 'a <b> & "c" \x00\x1b\ud800\uffff'
     root = ElementTree.fromstring(junit_xml([Suite(name, (Case(name, "failure", f"{name}\nmore"),))]))
     [case] = root.iter("testcase")

@@ -77,7 +77,7 @@ def test_what_others_wrote_is_only_text(text: str) -> None:
 
 
 @given(st.text(st.characters(exclude_categories=["Cc", "Cf", "Cs", "Zl", "Zp"]), max_size=40))
-def test_a_code_span_is_one_span_that_says_the_text(text: str) -> None:
+def test_a_code_span_is_one_span_with_the_text(text: str) -> None:
     plain = " ".join(text.split())
     [paragraph] = [token for token in GITHUB.parse(f"- {code(text)}\n") if token.type == "inline"]
     [span] = paragraph.children or []

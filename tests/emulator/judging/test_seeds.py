@@ -106,7 +106,7 @@ def test_a_killed_process_is_reported_and_not_waited_for() -> None:
     assert multiprocessing.active_children() == []
 
 
-def test_processes_do_not_outlive_who_was_killed() -> None:
+def test_processes_do_not_outlive_their_killed_parent() -> None:
     code = """
 import multiprocessing, os
 from emulator.judging.campaigns.campaign_runs import CampaignOptions, play_runs

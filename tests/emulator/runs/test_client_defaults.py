@@ -38,14 +38,14 @@ def settings_of(line: str, **overrides: object) -> object:
 OF_CONSUMERS = {"auto.offset.reset": "earliest", "enable.auto.commit": False}
 
 
-def test_consumers_have_those_of_consumers_unless_they_say_otherwise() -> None:
+def test_consumers_have_those_of_consumers_unless_they_override_them() -> None:
     for line in ("consume: g", "commit: {group: g, offset: 1}", "committed: g"):
         assert settings_of(line) == OF_CONSUMERS
     own = settings_of("consume: {group: g, settings: {auto.offset.reset: none, fetch.max.wait.ms: 9}}")
     assert own == {"auto.offset.reset": "none", "enable.auto.commit": False, "fetch.max.wait.ms": 9}
 
 
-def test_producers_have_those_of_producers_but_what_the_step_says_itself() -> None:
+def test_producers_have_those_of_producers_but_for_the_steps_own() -> None:
     assert settings_of("produce: {client: az-1, values: [a], acks: all}") == {"linger.ms": 7}
     assert settings_of("produce: {client: az-1, values: [a], acks: all, settings: {linger.ms: 1}}") == {"linger.ms": 1}
     assert settings_of("produce: {broker: 1, values: [a], acks: all}") == {}

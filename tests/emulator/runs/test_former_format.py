@@ -55,7 +55,7 @@ def test_an_event_is_of_the_life_in_which_it_happened() -> None:
     ],
     ids=["waited for the next", "held before", "elsewhere", "in time", "read late", "read of the next", "never had"],
 )
-def test_what_clients_learn_late_is_of_the_life_whose_log_had_it(late: bytes, life: str) -> None:
+def test_late_responses_are_of_the_incarnation_whose_log_had_the_record(late: bytes, life: str) -> None:
     assert ids(REMOVED, BEGUN, LOGS, late)[-1] == life
 
 

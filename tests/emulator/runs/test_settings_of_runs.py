@@ -151,7 +151,7 @@ def test_what_no_version_of_the_scenario_has_is_an_error_with_its_place(line: st
 # --- topics and clients ---
 
 
-def test_settings_of_topics_reach_every_topic_that_does_not_say_otherwise() -> None:
+def test_settings_of_topics_reach_every_topic_without_an_override() -> None:
     text = SCENARIO + "  - create-topic: {topic: u, assignment: [0], settings: {segment.bytes: 50}}\n"
     given = {"topic.segment.bytes": 100, "topic.retention.ms": -1, "min.insync.replicas": 2}
     made = [step for step in resolve(load_scenario(text, "x.yaml"), "2.6", given).scenario.steps
@@ -267,7 +267,7 @@ def test_unintended_values_that_kafka_accepts_are_reported(given: dict[str, Any]
     assert resolve(load_scenario(SCENARIO, "x.yaml"), "2.6", given).account.warnings == (warning,)
 
 
-def test_a_quiet_scenario_has_nothing_to_say() -> None:
+def test_a_quiet_scenario_has_no_output() -> None:
     assert not small().account
 
 

@@ -79,7 +79,7 @@ def test_a_race_is_about_a_recording(name: str, race: Race) -> None:
     assert all(compare(outcome, o) for o, outcome in outcomes)
 
 
-def test_who_becomes_controller_is_the_race_that_was_recorded_on_2_8() -> None:
+def test_the_elected_controller_is_the_race_that_was_recorded_on_2_8() -> None:
     """az-isolated-controller@2.8.
 
     The two recordings are each other's outcome by race, in every leaf.

@@ -82,7 +82,7 @@ def test_a_default_that_is_another_settings_value_follows_it(name: str, followed
         assert resolve_settings(version, {followed: value, name: 5})[name] == 5
 
 
-def test_a_topic_follows_its_broker_where_it_does_not_say_otherwise() -> None:
+def test_a_topic_follows_its_broker_where_it_has_no_override() -> None:
     broker = brokers_in_force("2.6", {"log.segment.bytes": 1000, "min.insync.replicas": 2})
     topic = topics_in_force("2.6", {"min.insync.replicas": 1, "retention.ms": 9}, broker)
     assert (topic["segment.bytes"], topic["min.insync.replicas"], topic["retention.ms"]) == (1000, 1, 9)

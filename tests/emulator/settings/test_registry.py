@@ -112,7 +112,7 @@ def test_a_slip_is_distinguished_from_a_foreign_name(name: str, known: str) -> N
 # --- what a running cluster can be given ---
 
 
-def test_a_topic_can_be_given_all_that_its_version_knows() -> None:
+def test_a_topic_can_have_all_settings_of_its_version() -> None:
     assert alterable(TOPIC, "retention.ms", "1000", "0.10.2") == 1000
     with pytest.raises(UnusableSetting, match=r"topic\.max\.compaction\.lag\.ms is not a setting of Kafka 2\.2"):
         alterable(TOPIC, "max.compaction.lag.ms", "1000", "2.2")

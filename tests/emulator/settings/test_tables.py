@@ -51,7 +51,7 @@ def test_a_setting_makes_sense(setting: Setting) -> None:
 
 
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: f"{group.settings[0].scope}: {group.title}")
-def test_a_group_says_what_it_means(group: Group) -> None:
+def test_a_group_has_its_explanation(group: Group) -> None:
     assert len({setting.scope for setting in group.settings}) == 1
     assert bool(group.why) == (group.standing != MODELLED)
     assert bool(group.checks) == (group.standing == NOT_MODELLED)
@@ -59,7 +59,7 @@ def test_a_group_says_what_it_means(group: Group) -> None:
     assert set(group.bears) == ({s.name for s in group.settings} if group.standing == NOT_MODELLED else set())
 
 
-def test_every_setting_of_a_topic_has_a_broker_that_says_it_too() -> None:
+def test_every_setting_of_a_topic_has_one_of_brokers() -> None:
     lists = {"leader.replication.throttled.replicas", "follower.replication.throttled.replicas"}
     assert {name for name, setting in BY_SCOPE[TOPIC].items() if not setting.follows} == lists
 

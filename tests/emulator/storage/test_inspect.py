@@ -195,7 +195,7 @@ def test_nothing_of_a_lost_disk_comes_back_when_the_power_goes() -> None:
     assert lost.list("") == [] and not lost.exists(f"t-0/{segment_name(0)}")
 
 
-def test_a_log_begins_and_ends_where_its_files_say(files: Files) -> None:
+def test_a_log_begins_and_ends_where_its_files_do(files: Files) -> None:
     assert log_bounds(files, "t-0") == (0, 0)
     append(files, 3, "d", segment=3)
     assert log_bounds(files, "t-0") == (3, 4)
@@ -206,7 +206,7 @@ def test_a_log_begins_and_ends_where_its_files_say(files: Files) -> None:
     assert log_bounds(files, "t-0") == (4, 5)
 
 
-def test_an_empty_segment_says_where_an_empty_log_ends(files: Files) -> None:
+def test_an_empty_segment_marks_the_end_of_an_empty_log(files: Files) -> None:
     """After a replica threw everything away and began anew."""
     files.append(f"t-0/{segment_name(42)}", b"")
     assert log_bounds(files, "t-0") == (42, 42)

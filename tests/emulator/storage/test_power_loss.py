@@ -114,7 +114,7 @@ def test_what_was_cut_or_deleted_is_not_durable_when_it_is_written_anew(files: P
     assert held(files, "t-0") == []
 
 
-def test_a_node_that_starts_anew_still_knows_what_was_synced(tmp_path: Path) -> None:
+def test_a_restarted_node_still_has_what_was_synced(tmp_path: Path) -> None:
     first = DiskFiles(tmp_path, syncs=False)
     path = write(first, "t-0", "a", sync=True)
     first.close()
@@ -134,7 +134,7 @@ def test_a_torn_last_line_does_not_count(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from(("synced", "cut")), st.sampled_from("ab"), st.integers(0, 9)), max_size=30))
-def test_the_journal_says_what_a_dictionary_would(changes: list[tuple[str, str, int]]) -> None:
+def test_the_journal_equals_a_dictionary(changes: list[tuple[str, str, int]]) -> None:
     with TemporaryDirectory() as folder:
         journal, known = SyncedJournal(folder), {"a": 0, "b": 0}
         for number, (what, path, size) in enumerate(changes):

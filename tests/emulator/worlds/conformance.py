@@ -276,7 +276,7 @@ async def test_a_dead_nodes_port_refuses_at_once(world: World) -> None:
     assert lost.at_ms - began.at_ms < 1_000.0, "refused, not timed out"
 
 
-async def test_a_killed_nodes_peers_hear_it_and_can_come_back(world: World) -> None:
+async def test_a_killed_nodes_peers_see_it_and_can_reconnect(world: World) -> None:
     await world.spawn("broker-1", {})
     await world.spawn("broker-0", {"open_to": ["broker-1"], "every_ms": 50.0, "reopen_ms": 200.0})
     await seen(world, "broker-0", "answer 3")
@@ -490,7 +490,7 @@ async def test_a_cut_hides_a_reset_from_the_other_end(world: World) -> None:
     await seen(world, "broker-0", "lost")
 
 
-async def test_a_node_knows_the_rules_in_force_before_its_first_connection(world: World) -> None:
+async def test_a_node_has_the_rules_in_force_before_its_first_connection(world: World) -> None:
     await world.spawn("broker-1", {})
     await world.cut("az-0")
     await world.spawn("broker-0", {"open_to": ["broker-1", "session-0"]})

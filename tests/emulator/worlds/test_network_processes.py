@@ -113,7 +113,7 @@ async def test_a_torn_frame_is_reported_at_the_connections_end(tmp_path: Path) -
         await seen(world, "broker-0", "lost theirs closed by peer with")
 
 
-async def test_a_machines_bug_ends_the_process_and_says_where(tmp_path: Path) -> None:
+async def test_a_machines_bug_ends_the_process_and_is_located(tmp_path: Path) -> None:
     async with network_world(tmp_path) as world:
         await world.spawn("broker-0", {"crash_at": 3})
         await world.spawn("broker-1", {"open_to": ["broker-0"], "burst": 5})
@@ -225,7 +225,7 @@ async def test_a_factory_that_does_not_exist_is_named(tmp_path: Path) -> None:
         Cluster(tmp_path, three_azs(), {"broker-0": MachineSpec("emulator.nothing:build")})
 
 
-async def test_a_factory_that_fails_says_so_at_the_start(tmp_path: Path) -> None:
+async def test_a_failing_factory_is_reported_at_the_start(tmp_path: Path) -> None:
     async with network_world(tmp_path) as world:
         world.cluster.specify("broker-0", MachineSpec(FACTORY, {"burst": "many"}))
         with pytest.raises(ClusterError, match=r"broker-0 died at its start: .*burst"):

@@ -36,7 +36,7 @@ def ensemble(run_dir: Path) -> Cluster:
     return Cluster(run_dir, topology, {name: spec for name in (*SERVERS, "client-0")}, speed=20.0)
 
 
-async def test_every_running_node_tells_what_it_thinks(tmp_path: Path) -> None:
+async def test_every_running_node_reports_its_view(tmp_path: Path) -> None:
     async with ensemble(tmp_path) as cluster:
         assert await cluster.statuses() == {}
         await cluster.start(*SERVERS, "client-0")
@@ -79,7 +79,7 @@ async def test_a_node_that_does_not_answer_is_left_out_and_answers_the_next_time
         assert await cluster.frames_stopped() == {}, "its answers are still those to what was asked"
 
 
-async def test_a_machine_that_says_nothing_is_left_out(tmp_path: Path) -> None:
+async def test_a_silent_machine_is_left_out(tmp_path: Path) -> None:
     async with network_world(tmp_path) as world:
         world.cluster.specify("broker-0", MachineSpec(FACTORY, {}))
         await world.cluster.start("broker-0")

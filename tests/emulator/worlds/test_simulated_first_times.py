@@ -45,7 +45,7 @@ def test_a_brokers_first_write_takes_longer_than_its_second() -> None:
     assert max(seconds) < 15
 
 
-def test_most_followers_ask_a_new_leader_too_soon_and_wait_their_back_off() -> None:
+def test_most_followers_fetch_from_a_new_leader_too_soon_and_wait_their_back_off() -> None:
     """Recorded: 18 of 24 first writes with acks=all took over half a second."""
     slow = sum(next(attempts_ms(played("", seed=seed))) > 500 for seed in SEEDS)
     assert 14 <= slow <= 27

@@ -75,7 +75,7 @@ def test_a_batch_has_exactly_kafkas_bytes() -> None:
     assert int.from_bytes(VECTOR[17:21], "big") == slow_crc32c(VECTOR[21:])
 
 
-def test_a_header_tells_what_the_bytes_say() -> None:
+def test_a_header_has_the_contents_of_its_bytes() -> None:
     header = read_header(VECTOR)
     assert (header.base_offset, header.last_offset, header.next_offset) == (5, 5, 6)
     assert (header.size_bytes, header.leader_epoch, header.magic) == (len(VECTOR), 3, 2)
@@ -158,7 +158,7 @@ def test_every_truncation_is_seen_at_the_byte_where_its_batch_starts() -> None:
     assert (found.end, found.tail) == (len(first + second), None)
 
 
-def test_headers_stop_before_damage_and_say_where() -> None:
+def test_headers_stop_before_damage_and_locate_it() -> None:
     first = encode_batch([b"a"], timestamp_ms=TIME_MS)
     found = iter_headers(first + b"\0" * 80)
     assert next(found)[0] == 0

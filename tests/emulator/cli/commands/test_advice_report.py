@@ -6,7 +6,7 @@ from emulator.cli.commands.advice_report import OTHERS_MAX, as_json, print_advic
 from tests.emulator.judging.advice.sample_advice import LOST, READ, sample_advice, sample_pair_advice
 
 
-def test_text_has_a_column_of_each_broken_promise_and_who_waits_in_each_az(capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_has_a_column_of_each_broken_promise_and_the_waits_in_each_az(capsys: pytest.CaptureFixture[str]) -> None:
     print_advice(sample_advice(), 12.3)
     text = capsys.readouterr().out
     assert "1 of 3 single faults break a promise: lost-acknowledged (1), read-then-lost (1)." in text
@@ -19,7 +19,7 @@ def test_text_has_a_column_of_each_broken_promise_and_who_waits_in_each_az(capsy
     assert "3 single faults, each with 3 seeds: 9 runs, 40 for changes; in 12 s." in text
 
 
-def test_text_of_pairs_tells_a_cause_once_and_names_a_few_others(capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_of_pairs_has_a_cause_once_and_names_a_few_others(capsys: pytest.CaptureFixture[str]) -> None:
     print_advice(sample_pair_advice(), 12.3)
     text = capsys.readouterr().out.partition("Pairs of faults, ")[2]
     assert text.startswith("8, drawn at random, of 4680 runs;")

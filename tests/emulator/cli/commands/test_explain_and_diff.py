@@ -59,7 +59,7 @@ def test_lines_that_are_no_events_are_not_a_run_in_which_nothing_was_sent(
     assert "no line of broker-0.1.jsonl is an event" in capsys.readouterr().err
 
 
-def test_an_offset_tells_of_every_record_that_ever_lay_there(
+def test_an_offset_lists_every_record_that_ever_lay_there(
     runs: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Two records lay at offset 2: c with epoch 0, and f with epoch 1, which stayed."""

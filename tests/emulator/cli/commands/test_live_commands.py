@@ -91,7 +91,7 @@ def test_what_cannot_be_written_is_one_line_and_2(
         (["t-0=1,x"], "'1,x': numbers of brokers, such as 0,1,2"),
     ],
 )
-def test_a_move_that_says_not_where_to(
+def test_a_move_without_a_destination(
     sent_requests: list[ControlRequest], capsys: pytest.CaptureFixture[str], moves: list[str], message: str
 ) -> None:
     assert reassign_command(*moves) == 2 and sent_requests == []
@@ -103,7 +103,7 @@ def test_moves_are_requested_together(sent_requests: list[ControlRequest]) -> No
     assert sent_requests == [Reassign({"t-0": list(brokers(2, 3)), "t-1": [BrokerId(0)]})]
 
 
-def test_a_fault_on_no_machine_says_what_may_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_fault_on_no_machine_lists_the_valid_names(capsys: pytest.CaptureFixture[str]) -> None:
     assert machine_command("kill", CLUSTER, ()) == 2
     assert capsys.readouterr().err == ("faultline kill: which nodes? kill broker-0, several, az-0, or 'broker-*'\n")
 

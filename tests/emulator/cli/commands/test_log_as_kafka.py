@@ -129,7 +129,7 @@ def test_by_default_it_is_the_newest_run(
         (("broker-0", "--file", "serve"), 'faultline: Invalid value "serve" for --file'),
     ],
 )
-def test_what_is_no_use_ends_with_2_and_says_what_would_be(
+def test_unusable_input_ends_with_2_and_names_the_valid_one(
     words: tuple[str, ...], reported: str, runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     monkeypatch.chdir(runs)

@@ -159,7 +159,7 @@ def test_by_default_it_is_the_newest_run(
     )
 
 
-def test_without_any_run_it_says_how_to_name_one(
+def test_without_any_run_it_prints_how_to_name_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -180,7 +180,7 @@ def test_without_any_run_it_says_how_to_name_one(
         (("broker-0", "--as-kafka", "broker-0"), "give either log NODE PARTITION"),
     ],
 )
-def test_what_is_no_use_ends_with_2_and_says_what_would_be(
+def test_unusable_input_ends_with_2_and_names_the_valid_one(
     words: tuple[str, ...], reported: str, runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     monkeypatch.chdir(runs)

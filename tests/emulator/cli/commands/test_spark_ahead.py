@@ -38,7 +38,7 @@ def java(monkeypatch: pytest.MonkeyPatch) -> Java:
     return made
 
 
-def test_what_gets_ready_for_nothing_ends_at_once_whatever_it_says(java: Java, tmp_path: Path) -> None:
+def test_an_unneeded_warm_up_ends_at_once_whatever_it_prints(java: Java, tmp_path: Path) -> None:
     spark = Spark(tmp_path, tmp_path)
     preparing = threading.Thread(target=spark.get_ready)
     preparing.start()
@@ -48,7 +48,7 @@ def test_what_gets_ready_for_nothing_ends_at_once_whatever_it_says(java: Java, t
     assert spark.problem == "no answer: the JVM was killed"
 
 
-def test_a_bug_of_ours_is_one_while_it_is_wanted(java: Java, tmp_path: Path) -> None:
+def test_a_bug_is_one_while_the_result_is_awaited(java: Java, tmp_path: Path) -> None:
     java.kill()
     with pytest.raises(RuntimeError, match="no answer: the JVM was killed"):
         Spark(tmp_path, tmp_path).get_ready()

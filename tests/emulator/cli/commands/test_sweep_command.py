@@ -51,7 +51,7 @@ def test_the_table_has_a_line_per_cell_and_common_parts_once(capsys: pytest.Capt
     assert "4 cells, 2 seeds each: 8 runs in" in out and "valid" not in out and err == ""
 
 
-def test_csv_json_page_and_campaign_say_the_same(swept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_csv_json_page_and_campaign_agree(swept: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = list(csv.DictReader(io.StringIO((swept / "s.csv").read_text())))
     assert [(row["kafka_version"], row["lost.low"], row["lost.share"]) for row in rows] == [
         ("2.6", "3.0", "1.0"), ("2.6", "3.0", "1.0"), ("2.8", "4.0", "1.0"), ("2.8", "4.0", "1.0")
@@ -116,7 +116,7 @@ def test_a_draw_of_runs_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert (reported["runs"], reported["of"], reported["drawn"]) == (3, 8, True)
 
 
-def test_runs_that_tell_nothing_are_counted_and_a_cell_of_them_ends_with_3(
+def test_unknown_runs_are_counted_and_a_cell_of_them_ends_with_3(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "in-vain.yaml"
@@ -154,7 +154,7 @@ def test_what_cannot_be_swept_is_one_line(
     assert (out, err.count("\n")) == ("", 1) and err.startswith("faultline sweep: ") and message in err
 
 
-def test_an_interrupt_keeps_what_was_played_and_says_how_to_go_on(
+def test_an_interrupt_keeps_what_was_played_and_prints_how_to_resume(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(requested: CampaignOptions, numbers: Sequence[int], players: object) -> Iterator[Row]:

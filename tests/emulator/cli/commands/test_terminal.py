@@ -69,7 +69,7 @@ def test_a_scenarios_title_is_shown_as_it_is(tmp_path: Path, title: str) -> None
 
 
 @pytest.mark.parametrize("words", [("doctor",), ("scenarios",)])
-def test_a_terminal_that_knows_only_ascii_gets_ascii(words: tuple[str, ...]) -> None:
+def test_an_ascii_terminal_gets_ascii(words: tuple[str, ...]) -> None:
     plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PATH": os.environ["PATH"]}
     done = subprocess.run([*COMMAND, *words], capture_output=True, env=plain, check=False)
     assert done.returncode == 0 and done.stdout.isascii(), done

@@ -91,7 +91,7 @@ def test_without_a_keyboard_it_is_a_picture(monkeypatch: pytest.MonkeyPatch) -> 
         (Order("start", ("broker-0",)), Machine("start", ["broker-0"])),
     ],
 )
-def test_orders_ask_what_the_commands_ask(order: Order, ask: object) -> None:
+def test_orders_request_what_the_commands_do(order: Order, ask: object) -> None:
     assert request_of(order) == ask
 
 
@@ -145,7 +145,7 @@ def test_a_terminal_gives_keys_without_enter_and_is_as_it_was_afterwards(tmp_pat
     os.close(theirs)
 
 
-def test_who_is_not_in_front_of_a_terminal_leaves_it_alone() -> None:
+def test_a_process_without_a_terminal_leaves_it_alone() -> None:
     """`status --watch &`: reading would stop it."""
     ours, theirs = pty.openpty()
     code = "from emulator.cli.commands.watch_keys import opened\nwith opened() as keyboard:\n    print(keyboard)"

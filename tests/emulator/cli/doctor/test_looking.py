@@ -45,7 +45,7 @@ def test_no_docker(alone: Path) -> None:
     assert looking._docker("faultline:dev") == DockerFacts()
 
 
-def test_an_engine_that_does_not_answer_says_why(alone: Path) -> None:
+def test_a_silent_engine_is_reported_with_the_reason(alone: Path) -> None:
     command(alone, "docker", "echo 'Cannot connect to the Docker daemon' >&2; exit 1")
     docker = looking._docker("faultline:dev")
     assert (docker.client, docker.engine, docker.problem) == (True, "", "Cannot connect to the Docker daemon")
@@ -87,14 +87,14 @@ def test_the_plugin_comes_first(alone: Path) -> None:
         ("000001ffffffffff", {"CAP_NET_ADMIN", "CAP_SYS_ADMIN"}),
     ],
 )
-def test_rights_are_capabilities_not_who_we_are(tmp_path: Path, effective: str, expected: set[str]) -> None:
+def test_rights_are_capabilities_not_the_user(tmp_path: Path, effective: str, expected: set[str]) -> None:
     """Root in a container may lack them."""
     status = tmp_path / "status"
     status.write_text(f"Name:\tpython\nCapPrm:\tffffffffffffffff\nCapEff:\t{effective}\n")
     assert capabilities(status) == expected
 
 
-def test_a_kernel_that_does_not_say_gives_none(tmp_path: Path) -> None:
+def test_a_kernel_without_the_value_yields_none(tmp_path: Path) -> None:
     assert capabilities(tmp_path / "status") == frozenset()
 
 

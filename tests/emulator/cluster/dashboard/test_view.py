@@ -148,7 +148,7 @@ def test_it_fits(healthy: ClusterStatus, dual: ClusterStatus, six: ClusterStatus
         assert max(map(len, lines)) <= width
 
 
-def test_a_cluster_that_says_nothing_yet() -> None:
+def test_a_cluster_without_events_yet() -> None:
     reported = status(played("  - sleep: 1\n"))
     for node in reported.nodes.values():
         node.alive, node.answered, node.incarnation = False, False, 0
@@ -172,7 +172,7 @@ def test_json_is_as_good_as_the_status(dual: ClusterStatus) -> None:
     assert capture.get() == drawn(dual)
 
 
-def test_what_a_follow_tells_stands_below_the_faults_violations_first(dual: ClusterStatus) -> None:
+def test_a_follows_findings_stand_below_the_faults_violations_first(dual: ClusterStatus) -> None:
     assert "leader-change" not in drawn(dual)
     reported = [
         FindingView(12_046.2, "dual-leader", "t-0", True, True, "broker-0 (epoch 0) goes on leading"),

@@ -8,7 +8,7 @@ from emulator.cluster.http.routes import ROUTES
 from tests.emulator.cluster.http.samples import SAMPLES
 
 
-def test_it_is_valid_and_tells_of_every_operation() -> None:
+def test_it_is_valid_and_describes_every_operation() -> None:
     reported = msgspec.json.decode(msgspec.json.encode(description()))
     validate(reported)
     operations = {(method.upper(), path): one for path, by in reported["paths"].items() for method, one in by.items()}

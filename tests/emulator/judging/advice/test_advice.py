@@ -145,7 +145,7 @@ def test_reads_wait_as_long_as_no_leader_answers_and_a_consumer_without_a_policy
     assert stopped.writes == read_on.writes
 
 
-def test_who_is_cut_off_from_the_leader_reads_nothing_and_the_others_do() -> None:
+def test_a_client_cut_off_from_the_leader_reads_nothing_and_others_do() -> None:
     outcome = outcomes_of("2.8", SAFE, "az-1-is-cut-off-load")
     assert outcome.reads.waited_ms["az-1"] > 20_000 and outcome.broken == {}
     assert outcome.reads.waited_ms["az-0"] == outcome.reads.waited_ms["az-2"] == 0.0
@@ -158,7 +158,7 @@ def test_a_lost_answer_doubles_what_is_not_idempotent() -> None:
     assert advice.remedies["duplicate", fault] == ("producer.enable.idempotence=true",)
 
 
-def test_safe_settings_break_nothing_and_who_waits_is_named() -> None:
+def test_safe_settings_break_nothing_and_waiting_clients_are_named() -> None:
     names = ("az-0-is-cut-off-load", "broker-0-crashes-load", "broker-1-crashes-election")
     advice = advised("2.8", SAFE, *names)
     for summary in advice.summaries:

@@ -63,7 +63,7 @@ def test_every_fault_of_a_cluster_is_a_scenario_of_it(name: str) -> None:
     assert struck >= {*cluster.names("broker"), *cluster.names("session")}
 
 
-def test_a_file_says_who_is_there_the_version_and_settings_and_the_command_line_has_the_last_word() -> None:
+def test_a_file_has_nodes_version_and_settings_and_the_command_line_overrides_it() -> None:
     dedicated = of_file(str(COMPOSE / "dedicated-controllers.yml"))
     choice, base = choice_and_base(dedicated, (*ALL, "min.insync.replicas=2"))
     assert (base.version, base.settings["zookeeper.session.timeout.ms"]) == ("2.6", 6000)
@@ -86,7 +86,7 @@ def test_what_only_one_broker_is_given_stays_its_own(tmp_path: Path) -> None:
     assert "settings_by_broker" not in text_of(options_of(choice, base, (1,)), 0, 0), "as with `up`: the last word"
 
 
-def test_runs_of_other_clusters_tell_and_a_majority_of_session_servers_comes_back_first() -> None:
+def test_runs_of_other_clusters_count_and_a_majority_of_session_servers_comes_back_first() -> None:
     six = outcome_of(CLUSTERS["six"], "az-0-crashes-load")
     assert (six.inconclusive, set(six.writes.waited_ms)) == ("", {"az-0", "az-1", "az-2"})
     two = outcome_of(CLUSTERS["2 in 2"], "az-0-crashes-load")
@@ -107,12 +107,12 @@ def test_the_default_is_three_azs_as_always() -> None:
         ((*ALL, "topic.min.insync.replicas=3", "default.replication.factor=2"), "than default.replication.factor=2"),
     ],
 )
-def test_with_what_nothing_could_be_written_there_is_nothing_to_ask(overrides: tuple[str, ...], reported: str) -> None:
+def test_with_nothing_to_write_there_is_nothing_to_request(overrides: tuple[str, ...], reported: str) -> None:
     with pytest.raises(UnusableSetting, match=reported):
         choice_and_base(THREE_AZS, overrides)
 
 
-def test_acks_1_do_not_ask_how_many_are_in_sync() -> None:
+def test_acks_1_ignores_the_number_in_sync() -> None:
     assert choice_and_base(THREE_AZS, ("producer.acks=1", "min.insync.replicas=4"))[1].replicas == 3
 
 
@@ -134,7 +134,7 @@ def files_of_each(folder: Path, *own: str) -> Choice:
     return Choice("2.8", ALL, tuple(found))
 
 
-def test_what_each_broker_says_in_a_file_of_its_own_is_what_all_say(tmp_path: Path) -> None:
+def test_brokers_with_files_of_their_own_and_equal_settings_are_as_one(tmp_path: Path) -> None:
     lines = "default.replication.factor=2\nmin.insync.replicas=1\nunclean.leader.election.enable=true\n"
     choice = files_of_each(tmp_path, lines, lines, f"{lines}log.flush.interval.messages=1\n")
     base = base_of(choice, None)

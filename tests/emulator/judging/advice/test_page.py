@@ -75,7 +75,7 @@ def test_a_cause_of_pairs_is_there_once_by_the_first_of_them_and_the_others_are_
     assert "an <unknown> cause" in text and "--seed 1 | change | no tried change ends it" in text
 
 
-def test_the_head_says_no_more_than_was_seen() -> None:
+def test_the_head_has_no_more_than_was_seen() -> None:
     broken = sample_advice()
     whole = [replace(one, broken=()) for one in broken.advice.summaries]
     kept = replace(broken, advice=replace(broken.advice, summaries=whole))
@@ -86,7 +86,7 @@ def test_the_head_says_no_more_than_was_seen() -> None:
     assert heads[2] == "1 of 8 promises are broken"
 
 
-def test_faults_of_which_no_run_tells_are_not_among_those_that_break_nothing() -> None:
+def test_faults_of_unknown_runs_are_not_among_those_that_break_nothing() -> None:
     """Not in the summary, nor in what the table leaves out, nor as kept promises."""
     first, second, third = sample_advice().advice.summaries
     silent = replace(third, conclusive=0, inconclusive="a wait was not reached")

@@ -44,7 +44,7 @@ def test_every_setting_that_a_change_may_have_names_its_cost() -> None:
     assert all(map(cost_of, WORDS))
 
 
-def test_the_summary_says_what_breaks_what_ends_it_and_what_remains() -> None:
+def test_the_summary_has_broken_promises_their_remedies_and_what_remains() -> None:
     summaries = sample_advice().advice.summaries
     assert summary_lines(summaries, recommended({IN_SYNC: 5, ACKS: 6, NEWER: 0}, left=3), "single faults") == [
         "1 of 3 single faults break a promise: lost-acknowledged (1), read-then-lost (1).",
@@ -57,7 +57,7 @@ def test_the_summary_says_what_breaks_what_ends_it_and_what_remains() -> None:
     ]
 
 
-def test_the_summary_says_that_no_change_helps_or_none_is_needed() -> None:
+def test_the_summary_states_that_no_change_helps_or_none_is_needed() -> None:
     summaries = sample_advice().advice.summaries
     assert summary_lines(summaries, None, "faults")[-1] == "No change of settings that was tried ends a finding."
     assert summary_lines(summaries[1:], None, "faults") == ["No promise is broken by 2 faults."]

@@ -34,7 +34,7 @@ def row(cell: int, seed: int, lost: int | None = 0, **more: object) -> Row:
 ROWS = [row(1, 1), row(1, 2), row(0, 3, 3), row(0, 2, 1), row(0, 1), row(0, 4, 7, unknown_because=("late",))]
 
 
-def test_a_cell_tells_how_often_and_how_much_and_what_plays_the_first_again() -> None:
+def test_a_cell_has_counts_amounts_and_the_replay_of_the_first() -> None:
     """Independent of the scenario's expectations and of the order of rows.
     Empty values are left out, and counted.
     """
@@ -50,7 +50,7 @@ def test_a_cell_tells_how_often_and_how_much_and_what_plays_the_first_again() ->
     assert measures_of([losing, safe]) == ["acknowledged", "lost"]
 
 
-def test_a_run_that_says_nothing_for_one_reason_twice_is_one_run() -> None:
+def test_a_run_unknown_for_one_reason_twice_is_one_run() -> None:
     """Two cuts that met no traffic, or one wait that two moments were the end of."""
     twice = "step 3: wait 'caught up' timed out after 2 s, at {} s; set may_time_out: true to allow it"
     [cell] = cells_of([row(0, 1, unknown_because=("late", "late")),
@@ -58,7 +58,7 @@ def test_a_run_that_says_nothing_for_one_reason_twice_is_one_run() -> None:
     assert list(cell.unknown.values()) == [1, 1]
 
 
-def test_cells_that_tell_nothing_are_not_among_those_that_keep_a_promise() -> None:
+def test_unknown_cells_are_not_among_those_that_keep_a_promise() -> None:
     silent = [row(2, 1, error="not played to its end"), row(3, 1, unknown_because=("late",))]
     lines = summary_of(cells_of([*ROWS, *silent]))
     assert lines[0].startswith("lost-acknowledged: broken in 1 of 2 cells with a conclusive run")
@@ -145,7 +145,7 @@ def test_of_one_cell_the_page_has_its_outcomes_the_rarest_first() -> None:
         (4, 0, "Kafka 2.8; seeds 1 to 4 of each cell, of which 3 of 8 runs are there;"),
     ],
 )
-def test_a_page_says_which_runs_it_is_of(tmp_path: Path, seeds: int, only: int, reported: str) -> None:
+def test_a_page_names_its_runs(tmp_path: Path, seeds: int, only: int, reported: str) -> None:
     """Of a sample, and of a campaign that goes on still, it is not all of them."""
     space = Space(scenario="s", axes=(Axis("setting", "acks", ("1", "all")),), seeds=seeds)
     rows = ROWS[1:5] if seeds == 2 else ROWS[1:4]

@@ -61,7 +61,7 @@ def test_rows_are_read_as_they_were_written(tmp_path_factory: pytest.TempPathFac
     assert sorted(numbers_of(directory)) == sorted(by_number)
 
 
-def test_it_is_partitioned_by_scenario_and_version_and_says_its_format(tmp_path: Path) -> None:
+def test_it_is_partitioned_by_scenario_and_version_and_has_its_format(tmp_path: Path) -> None:
     with writing(tmp_path / "c", ABOUT) as campaign:
         campaign.add(row(1))
         campaign.add(row(0, "0.10.2"))

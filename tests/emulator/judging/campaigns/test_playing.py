@@ -25,7 +25,7 @@ def row_of(number: int, space: Space = SPACE) -> Row:
     return CampaignWorker(CampaignOptions(space)).play(number)
 
 
-def test_a_row_says_what_the_run_was_and_what_came_of_it() -> None:
+def test_a_row_has_the_run_and_its_outcome() -> None:
     row = row_of(7)
     assert (row.scenario, row.kafka_version, row.number, row.cell, row.seed) == ("az-isolated-leader", "2.8", 7, 3, 2)
     assert (row.settings, row.parameters) == ({"zookeeper.session.timeout.ms": "9000"}, {})
@@ -87,7 +87,7 @@ def test_rows_of_all_processes_are_those_of_one() -> None:
     assert here == there and len(here) == 4
 
 
-def test_a_campaign_knows_the_scenario_that_it_was_begun_with(tmp_path: Path) -> None:
+def test_a_campaign_has_the_digest_of_its_first_scenario(tmp_path: Path) -> None:
     file = tmp_path / "it.yaml"
     file.write_text("id: it\ntitle: t\nsteps:\n  - sleep: 1\n")
     before = about_of("sim", Space(scenario=str(file)))

@@ -143,7 +143,7 @@ def test_of_many_cells_each_value_is_looked_at_in_each_version() -> None:
                 assert any(one["kafka_version"] == version and one[axis.name] == value for one in looked)
 
 
-def test_what_two_settings_say_together_is_a_row() -> None:
+def test_a_rule_of_two_settings_is_a_row() -> None:
     """One that no run stands behind, if it was not found before."""
     row = CampaignWorker(CampaignOptions(Space(scenario="az-isolated-leader", axes=AXES))).play(2)  # 2.6 with x
     assert row.error.startswith("min.insync.replicas") and row.code == 2 and not row.judged

@@ -68,7 +68,7 @@ def test_the_command_that_replays_a_seed_requests_the_same_plan() -> None:
     )
 
 
-def test_orderly_stops_are_of_every_scenario_and_broker_and_say_so() -> None:
+def test_orderly_stops_are_of_every_scenario_and_broker_and_are_named() -> None:
     plans = [stop_drawn(seed) for seed in SEEDS]
     assert {plan.scenario for plan in plans} == set(mortal_scenarios())
     assert {(plan.orderly, plan.power, plan.operations, plan.again) for plan in plans} == {(True, False, -1, -1)}

@@ -10,7 +10,7 @@ from emulator.judging.explain.run_history import Followed, Led, LostTail, Stated
 from tests.emulator.judging.explain.traces import COPIED, TOPIC_PARTITION, C, committed, stated
 
 
-def test_who_leads_on_in_its_epoch_replaces_what_it_wrote_before() -> None:
+def test_a_leader_that_leads_on_in_its_epoch_replaces_what_it_wrote_before() -> None:
     """Its power took the record.
     Unseen by the controller it is back in the same epoch, and writes another there.
     """
@@ -62,7 +62,7 @@ def fates_of(states: list[Stated], **more: object) -> Fates:
 ELECTED_AGAIN = [stated(5, 1, 2, (0, 1), 1), stated(10, 0, 3, (0,), 2), stated(29.5, 0, 5, (0,), 4)]
 
 
-def test_who_is_elected_again_and_does_not_hear_of_it_leads() -> None:
+def test_a_broker_elected_again_without_receiving_the_order_leads() -> None:
     """The partition holds what it wrote in its epoch of the past.
     So it does with what it writes from then on.
     """

@@ -183,7 +183,7 @@ def test_a_fetcher_that_ended_is_stopped_until_it_begins_again() -> None:
     assert history_from(followed, (2.0, "broker-1", fetcher("delayed"))).stopped == {}
 
 
-def test_who_was_away_from_the_session_service_and_when() -> None:
+def test_absences_from_zookeeper_and_their_times() -> None:
     history = history_from(
         (1.0, "broker-1", session("connected")),
         (2.0, "broker-1", session("disconnected")),
@@ -193,7 +193,7 @@ def test_who_was_away_from_the_session_service_and_when() -> None:
     assert history.away == {"broker-1": [(2.0, 3.0)]}
 
 
-def test_whom_a_controller_saw_come_and_go() -> None:
+def test_arrivals_and_departures_that_a_controller_saw() -> None:
     history = history_from(
         (1.0, "broker-3", BrokersSeen("0,2", "1", "", "0,2")), (2.0, "broker-3", BrokersSeen("", "", "2", "0,2"))
     )

@@ -48,7 +48,7 @@ def lie(*digests: tuple[int, int], others: tuple[int, ...]) -> Broken:
 BOTH_AND_ONE = lie((0, 7), (0, 8), (1, 8), others=(0,))
 
 
-def test_who_kept_a_wrapper_is_given_the_next_one_on_top_of_it_before_0_11() -> None:
+def test_a_replica_that_kept_a_wrapper_receives_the_next_one_on_top_of_it_before_0_11() -> None:
     """KIP-101 case 2 with compression, semantics 8 and 11.9."""
     judge = rules("kip101-case2-compressed", "0.10.2", wrapped())
     assert judge.allowing(BOTH_AND_ONE).startswith("8 (KIP-101)")
@@ -115,7 +115,7 @@ SAME_AGAIN = {
 FOLLOWS = Followed(18, 1, leader=0, epoch=5, high_watermark=2)
 
 
-def test_all_may_have_both_from_who_kept_the_first() -> None:
+def test_all_may_have_both_from_the_replica_that_kept_the_first() -> None:
     """No replica holds anything else than the final leader.
     But at one offset lie two batches.
     """
@@ -133,7 +133,7 @@ def test_all_may_have_both_from_who_kept_the_first() -> None:
         assert judge.events == [KEPT_X] * allowed
 
 
-def test_who_has_the_second_alone_took_its_log_for_that_of_the_leader_that_has_both() -> None:
+def test_a_replica_with_the_second_alone_took_its_log_for_that_of_the_leader_that_has_both() -> None:
     one_and_both = lie((0, 7), (0, 8), (1, 8), others=(1,))
     for high_watermark, to, allowed in ((7, 7, True), (2, 7, False), (2, 2, False)):
         follows = Followed(18, 1, leader=0, epoch=5, high_watermark=high_watermark)
@@ -183,7 +183,7 @@ BY_2 = Written(9, 2, epoch=3, first=2, last=6, digest=8)
         ([], lie((0, 7), (2, 8), others=(0,))),  # its leader had what it kept, and more
     ],
 )
-def test_who_follows_a_leader_that_has_the_first_has_kept_nothing(given: list[Written], broken: Broken) -> None:
+def test_a_follower_of_a_leader_that_has_the_first_has_kept_nothing(given: list[Written], broken: Broken) -> None:
     history = History(
         leaders={TOPIC_PARTITION: [Led(1, 0, epoch=0, log_end=0), Led(8, 2, epoch=3, log_end=2)]},
         written={TOPIC_PARTITION: [X, BY_2]},

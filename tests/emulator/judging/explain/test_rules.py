@@ -142,7 +142,7 @@ def test_the_leader_that_took_it_away_is_the_first_without_it_behind_the_last_th
     )
 
 
-def test_who_has_a_record_again_has_not_lost_it() -> None:
+def test_a_replica_that_has_a_record_again_has_not_lost_it() -> None:
     """Its power took it, it copied it once more, and then something without a name took it."""
     again = Written(7, 1, epoch=0, first=2, last=2, digest=7)
     stayed = {TOPIC_PARTITION: [stated(1, 0, 0, (0, 1), 0), stated(9, 1, 1, (1,), 1)]}
@@ -261,7 +261,7 @@ def test_a_follower_that_died_while_it_cut_its_log_has_cut_it() -> None:
         ),  # another broker's
     ],
 )
-def test_who_held_another_record_in_its_place_may_lose_it_for_all_where_logs_part_unfound(
+def test_a_replica_with_another_record_in_its_place_may_lose_it_for_all_where_logs_part_unfound(
     version: str, own: list[Written], led: Led, allowed: bool
 ) -> None:
     """KIP-101 case 2 and its appendix, semantics 8.
@@ -272,7 +272,7 @@ def test_who_held_another_record_in_its_place_may_lose_it_for_all_where_logs_par
     assert rule.endswith("and who held another record in its place led") is allowed
 
 
-def test_who_lost_its_tail_may_lose_it_for_all_if_it_stays_in_the_isr_and_leads() -> None:
+def test_a_replica_without_its_tail_may_lose_it_for_all_if_it_stays_in_the_isr_and_leads() -> None:
     """KIP-966, semantics 8."""
     tail = LostTail(5.0, 1, topic_partition=TOPIC_PARTITION, first=2, last=3)
     stayed = [stated(1, 0, 0, (0, 1), 0), stated(9, 1, 1, (1,), 1)]
@@ -287,7 +287,7 @@ def test_who_lost_its_tail_may_lose_it_for_all_if_it_stays_in_the_isr_and_leads(
     assert rules("leader-crash", "2.8", history, tails=[other]).allowing(LOST) == ""
 
 
-def test_who_lost_its_disk_may_lose_it_for_all_if_it_leads_before_it_has_the_record_again() -> None:
+def test_a_replica_without_its_disk_may_lose_it_for_all_if_it_leads_before_it_has_the_record_again() -> None:
     """KIP-903, semantics 8."""
     tail = LostTail(5.0, 1, topic_partition=TOPIC_PARTITION, first=0, last=3, disk=True)
     again = Written(7, 1, epoch=0, first=2, last=2, digest=7)
@@ -299,7 +299,7 @@ def test_who_lost_its_disk_may_lose_it_for_all_if_it_leads_before_it_has_the_rec
         assert rule.startswith("8 (KIP-903)") is allowed
 
 
-def test_who_joined_behind_the_leader_epochs_start_may_lose_it_for_all_up_to_2_0_0() -> None:
+def test_a_replica_that_joined_behind_the_leader_epochs_start_may_lose_it_for_all_up_to_2_0_0() -> None:
     """KAFKA-7128, semantics 8."""
     states = [stated(1, 0, 1, (0,), 0), stated(5, 0, 1, (0, 1), 1), stated(9, 1, 2, (1,), 2)]
     for version, start, allowed in (("2.0.0", 3, True), ("2.0.0", 2, False), ("2.0.1", 3, False)):
@@ -390,7 +390,7 @@ def past(leaders: list[Led], fetched: Fetched, *roles: Followed, digest: int = 7
         ("2.0.1", LED_BY_2, Fetched(2, 2, source=1, epoch=0), False),  # fetched from another broker
     ],
 )
-def test_who_fetches_on_from_an_epoch_of_the_past_may_lose_for_all_up_to_2_0(
+def test_a_replica_that_fetches_on_from_a_past_epoch_may_lose_for_all_up_to_2_0(
     version: str, leaders: list[Led], fetched: Fetched, allowed: bool
 ) -> None:
     """KAFKA-6880, semantics 8: its fetch of what comes after c counted as if it had c."""
@@ -435,7 +435,7 @@ def test_another_record_than_the_lost_one_proves_nothing() -> None:
         ("2.0.1", TWO_EPOCHS, Copied(12, 2, first=3, followed=1, epoch=2), False),  # one order late
     ],
 )
-def test_who_copied_in_an_epoch_of_the_past_may_differ_before_that_up_to_2_0(
+def test_a_replica_that_copied_in_a_past_epoch_may_differ_before_that_up_to_2_0(
     version: str, leaders: list[Led], copied: Copied, allowed: bool
 ) -> None:
     """KAFKA-6880, semantics 8."""

@@ -129,7 +129,7 @@ def test_a_fetcher_fails_for_a_reason(version: str, reason: str, rule: str) -> N
     assert still(history, gates_for(version, version), TOPIC_PARTITION, 2) == "", "not its neighbour"
 
 
-def test_who_was_removed_for_no_reason_has_none() -> None:
+def test_a_replica_removed_for_no_reason_has_none() -> None:
     history = History(stopped={(TOPIC_PARTITION, 1): Stopped(5.0, "removed", "", ((0, 3),))})
     for version in ("1.1", "2.8"):
         assert still(history, gates_for(version, version), TOPIC_PARTITION, 1) == ""
@@ -173,7 +173,7 @@ def test_no_broker_receives_a_first_state_whose_writer_got_no_response() -> None
         {"terms": []},
     ],
 )
-def test_otherwise_a_controller_knows_what_it_wrote(changed: dict[str, object]) -> None:
+def test_otherwise_a_controller_has_what_it_wrote(changed: dict[str, object]) -> None:
     assert first_state_unknown(past(**changed), TOPIC_PARTITION, FIRST, 6_000.0) == ""
 
 
@@ -211,7 +211,7 @@ SAME = [Settled(at_ms, 0, leader=1, to=4, epoch=1, answered=True) for at_ms in (
         ("2.3", Led(5, 0, epoch=2, log_end=4), SAME, "settings", False),
     ],
 )
-def test_an_epoch_unknown_to_its_leader_keeps_a_replica_asking(
+def test_an_epoch_unknown_to_its_leader_makes_a_replica_repeat_its_request(
     version: str, led: Led, answers: list[Settled], what: str, allowed: bool
 ) -> None:
     """KAFKA-10706."""

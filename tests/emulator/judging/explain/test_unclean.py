@@ -60,7 +60,7 @@ def settings_from(*reported: Reported) -> UncleanSettings:
         ([started(10, ON), config_read(10, OFF)], False, False, False),
     ],
 )  # fmt: skip
-def test_it_is_on_as_long_as_events_say(reported: list[Reported], before: bool, between: bool, after: bool) -> None:
+def test_it_is_on_as_long_as_events_show(reported: list[Reported], before: bool, between: bool, after: bool) -> None:
     """Of a cluster whose files say that it is off."""
     elections = UncleanElections(resolved_for("clean-election-waits", "2.8"), settings_from(*reported))
     assert elections.may_be("t", 1, 9) is before
@@ -68,7 +68,7 @@ def test_it_is_on_as_long_as_events_say(reported: list[Reported], before: bool, 
     assert elections.may_be("t", 25, 30) is after
 
 
-def test_a_topic_may_say_no_where_brokers_say_yes() -> None:
+def test_a_topic_may_disable_what_brokers_enable() -> None:
     elections = UncleanElections(resolved_for("unclean-election", "2.8"), settings_from(topic(10, 1, False)))
     assert elections.may_be("t", 1, 9) and not elections.may_be("t", 11, 12) and elections.may_be("u", 11, 12)
 

@@ -48,7 +48,7 @@ def test_resets_are_of_whole_connections_once_or_at_an_age() -> None:
     assert any(step.purposes for step in resets)
 
 
-def test_who_is_dead_is_back_after_its_session() -> None:
+def test_a_dead_broker_is_back_after_its_session() -> None:
     s = schedule()
     s.kill("broker-1")
     assert s.well == ["broker-0", "broker-2", "broker-3"] and not s.back

@@ -13,7 +13,7 @@ def test_a_healthy_run_holds_every_check() -> None:
     )
 
 
-def test_a_verdict_says_how_much_was_looked_at() -> None:
+def test_a_verdict_has_the_number_of_subjects() -> None:
     judged = judge_truth(healthy())
     assert {name: (check["judged"], check["subject"]) for name, check in judged.items()} == {
         "lost-acknowledged": (3, "acknowledged records"),

@@ -14,7 +14,7 @@ CASES = [pytest.param(case, id=case.name) for case in cases() if case.expected["
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_oracle_judges_as_the_case_says(case: Case) -> None:
+def test_the_oracle_judges_as_the_case_expects(case: Case) -> None:
     judged = judge_truth(truth_of_trace(case.trace()))
     checks = {name: CheckVerdict(expected=False, **check) for name, check in judged.items()}
     assert surprises(case.expected["oracle"], checks) == []

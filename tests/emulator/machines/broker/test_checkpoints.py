@@ -122,7 +122,7 @@ def test_the_last_checkpoint_holds_replicas_that_were_stopped_by_the_controller(
     assert content(bench, HIGH_WATERMARKS) == "0\n1\nt 0 1\n"
 
 
-def test_meta_properties_say_whose_log_directory_it_is() -> None:
+def test_meta_properties_have_the_owner_of_the_log_directory() -> None:
     bench = Bench(number=7)
     assert content(bench, META_PROPERTIES) == "version=0\nbroker.id=7\n"
 

@@ -34,7 +34,7 @@ def min_isr(bench: Bench) -> int:
     return bench.partition.settings.min_insync_replicas
 
 
-def test_what_topics_say_holds_for_logs_that_are_there() -> None:
+def test_topic_settings_hold_for_existing_logs() -> None:
     first = leader()
     first.produce("a")
     second = Bench(files=first.files, configurations={"t": {"min.insync.replicas": "2"}})

@@ -72,7 +72,7 @@ def test_a_topics_own_come_first() -> None:
 
 
 @pytest.mark.parametrize(("version", "left"), [("1.1", 4), ("2.3", 4), ("2.4", 2), ("2.8", 2)])
-def test_a_second_change_overrides_what_topics_say_up_to_2_3(version: str, left: int) -> None:
+def test_a_second_change_overrides_topic_settings_up_to_2_3(version: str, left: int) -> None:
     """KAFKA-9254. A change of the topic's own, or a new start, brings them back."""
     bench = leader(version)
     give(bench, "t", "topics", min_insync_replicas="2")
@@ -85,7 +85,7 @@ def test_a_second_change_overrides_what_topics_say_up_to_2_3(version: str, left:
     assert min_isr(bench) == 2
 
 
-def test_what_is_no_setting_of_logs_leaves_what_topics_say() -> None:
+def test_settings_other_than_logs_leave_topic_overrides() -> None:
     bench = leader("1.1", num_io_threads=8)
     give(bench, "t", "topics", min_insync_replicas="2")
     for handlers in ("9", "10", "11"):

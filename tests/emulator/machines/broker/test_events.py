@@ -95,7 +95,7 @@ def test_a_follower_notes_epochs_from_batches() -> None:
 # --- roles and ISR ---
 
 
-def test_a_role_tells_of_the_reassignment_that_goes_on() -> None:
+def test_a_role_has_the_reassignment_under_way() -> None:
     bench = Bench()
     one = state(0)
     changed = PartitionState(
@@ -106,7 +106,7 @@ def test_a_role_tells_of_the_reassignment_that_goes_on() -> None:
     assert [(e.adding, e.removing) for e in bench.events(RoleChanged)] == [("4,5", "2")]
 
 
-def test_a_shrink_tells_how_far_behind_they_are() -> None:
+def test_a_shrink_reports_the_lag() -> None:
     bench = Bench(replica_lag_time_max_ms=10_000)
     bench.lead(0, isr=(0, 1, 2))
     bench.produce("a")
@@ -136,7 +136,7 @@ def test_a_growing_isr_has_no_broker_out_of_sync() -> None:
 # --- orders ---
 
 
-def test_an_order_that_changes_nothing_names_who_gave_it() -> None:
+def test_an_order_that_changes_nothing_names_its_controller() -> None:
     bench = Bench()
     bench.lead(3, isr=(0, 1))
     bench.leader_and_isr(state(1, 2))
@@ -162,7 +162,7 @@ def test_an_order_of_an_older_controller_is_ignored_whole() -> None:
 # --- fetchers ---
 
 
-def test_a_fetcher_tells_the_epoch_that_it_goes_by() -> None:
+def test_a_fetcher_sends_its_epoch() -> None:
     bench = follower("2.8", epoch=4)
     fetched(bench, error=ErrorCode.FENCED_LEADER_EPOCH, high_watermark=-1)
     assert [(e.change, e.leader_epoch) for e in bench.events(FetcherChanged)] == [("added", 4), ("failed", 4)]
@@ -202,7 +202,7 @@ def test_a_divergence_reported_in_a_fetch_is_such_an_answer() -> None:
 
 
 @pytest.mark.parametrize(("unclean", "reason"), [(True, "latest"), (False, "not-allowed")])
-def test_a_follower_ahead_of_its_leader_tells_both_ends(unclean: bool, reason: str) -> None:
+def test_a_follower_ahead_of_its_leader_reports_both_log_ends(unclean: bool, reason: str) -> None:
     """Semantics 2.3."""
     bench = follower("1.1", high_watermark=3, unclean_leader_election_enable=unclean)
     epoch_ends(bench, 0, 3)
@@ -220,7 +220,7 @@ def test_a_follower_that_receives_the_leaders_log_start(start: int) -> None:
     assert bench.events(FetchOffsetReset) == [FetchOffsetReset(*T0, 1, start, 3, "start")]
 
 
-def test_a_leader_tells_of_followers_out_of_range_only() -> None:
+def test_a_leader_reports_followers_out_of_range_only() -> None:
     bench = Bench("0.8.2")
     bench.lead(0, isr=(0, 1))
     bench.produce("a")

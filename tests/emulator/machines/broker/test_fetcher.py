@@ -107,7 +107,7 @@ def test_with_epochs_it_sends_an_epoch_request_first(version: str) -> None:
 
 
 @pytest.mark.parametrize("version", ["2.7", "2.8"])
-def test_truncation_on_fetch_starts_at_the_log_end_and_says_its_last_epoch(version: str) -> None:
+def test_truncation_on_fetch_starts_at_the_log_end_and_sends_its_last_epoch(version: str) -> None:
     bench = follower(version)
     assert (fetch(bench), cuts(bench)) == ((3, 1, 0), [])
 
@@ -233,7 +233,7 @@ def test_fenced_with_the_epoch_it_holds_it_waits_for_an_order() -> None:
     assert changes(bench)[-1] == "added"
 
 
-def test_fenced_while_asking() -> None:
+def test_fenced_while_a_request_is_under_way() -> None:
     bench = follower("2.6")
     epoch_ends(bench, -1, -1, ErrorCode.FENCED_LEADER_EPOCH)
     assert (changes(bench), cuts(bench)) == (["added", "failed"], [])

@@ -81,7 +81,7 @@ def test_unanswered_offsets_end_the_wait_and_delay_that_partition_alone(version:
     assert isinstance(request, FetchRequest) and [one.partition for one in request.partitions] == [1]
 
 
-def test_nothing_is_fetched_any_more_by_who_stops() -> None:
+def test_nothing_is_fetched_any_more_by_a_stopping_broker() -> None:
     """makeFollowers: "Skipped the adding-fetcher step ... since it is shutting down".
     No leader may find it in sync again while it waits for its leave.
     """
@@ -131,7 +131,7 @@ def in_order(bench: Bench, connection: int) -> list[int]:
 
 
 @pytest.mark.parametrize("version", ("0.8.2", "0.10.2", "1.1", "2.6", "2.8"))
-def test_who_brought_something_or_is_delayed_comes_last_in_the_next_request(version: str) -> None:
+def test_a_partition_with_records_or_a_delay_comes_last_in_the_next_request(version: str) -> None:
     """PartitionStates.updateAndMoveToEnd, from 0.10.1.
     No partition starves where an answer does not hold all.
     """

@@ -371,7 +371,7 @@ def test_what_is_read_from_the_log_is_what_was_kept_in_memory(
             assert bench.committed(group, ("t", partition)).offset == expected.get((group, partition), -1)
 
 
-def test_who_resigns_drops_what_was_loaded() -> None:
+def test_a_resigning_coordinator_drops_what_was_loaded() -> None:
     """Semantics 6: by following another leader, or because the replica is deleted.
     While it was being loaded too.
     """

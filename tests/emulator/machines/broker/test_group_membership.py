@@ -21,7 +21,7 @@ from tests.emulator.machines.broker.group_bench import DELAY_MS, OFFSETS, REBALA
 from verification.broker_bench import state
 
 
-def test_the_first_rebalance_waits_for_others_and_the_leader_hears_of_all() -> None:
+def test_the_first_rebalance_waits_for_others_and_the_leader_receives_all() -> None:
     group = Group()
     first = group.join(says=b"1")
     group.advance(DELAY_MS - 1)
@@ -68,7 +68,7 @@ def test_a_new_member_is_named_first_since_2_2() -> None:
     assert older.waits(older.join(version=3)), "it knows nothing of that"
 
 
-def test_a_strategy_that_all_know_is_chosen_by_votes_and_others_are_refused() -> None:
+def test_a_common_strategy_is_chosen_by_votes_and_others_are_refused() -> None:
     group = Group()
     first = group.join(protocols=("a", "b", "c"))
     second, third = group.join(protocols=("b", "c")), group.join(protocols=("c", "b"))
@@ -107,7 +107,7 @@ def test_a_third_member_makes_the_others_join_again() -> None:
     assert len(answers[0].members) == 3
 
 
-def test_who_does_not_join_again_in_time_is_out() -> None:
+def test_a_member_that_does_not_rejoin_in_time_is_removed() -> None:
     group = Group()
     leader, other = group.stable()
     third = group.join()
@@ -129,7 +129,7 @@ def test_a_silent_member_is_removed_and_the_others_share() -> None:
     assert group.heartbeat(other, 2) == E.UNKNOWN_MEMBER_ID
 
 
-def test_the_last_who_leaves_leaves_an_empty_group() -> None:
+def test_the_last_member_leaves_an_empty_group() -> None:
     group = Group()
     leader, other = group.stable()
     assert group.leave(LeavingMember(other), LeavingMember("stranger")) == [E.NONE, E.UNKNOWN_MEMBER_ID]
@@ -139,7 +139,7 @@ def test_the_last_who_leaves_leaves_an_empty_group() -> None:
     assert [(one.group, one.state) for one in listed] == [("g", "Empty")]
 
 
-def test_what_members_say_and_have_is_described_of_a_stable_group_alone() -> None:
+def test_subscriptions_and_assignments_are_described_of_a_stable_group_alone() -> None:
     """GroupMetadata.summary: MemberMetadata.summaryNoMetadata in any other state."""
     group = Group()
     leader, other = group.stable()
@@ -169,7 +169,7 @@ def test_while_the_leader_assigns_the_group_has_the_name_of_its_version(version:
     assert listed.state == state
 
 
-def test_who_has_committed_and_never_had_members_is_an_empty_group() -> None:
+def test_commits_without_members_make_an_empty_group() -> None:
     """GroupCoordinator.handleCommitOffsets makes one of it.
     So does loading, GroupMetadataManager.
     """
@@ -275,7 +275,7 @@ def test_to_join_again_as_before_is_no_sign_of_life() -> None:
     assert group.heartbeat(leader, 1) == E.REBALANCE_IN_PROGRESS
 
 
-def test_who_comes_back_keeps_the_time_outs_that_it_first_came_with() -> None:
+def test_a_returning_member_keeps_its_first_timeouts() -> None:
     """MemberMetadata.sessionTimeoutMs is a val.
     GroupMetadata.updateMember takes the protocols alone.
     """

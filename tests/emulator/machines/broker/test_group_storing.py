@@ -47,7 +47,7 @@ def assign(group: Group, leader: str, generation: int = 1) -> int:
 
 
 @pytest.mark.parametrize("version", ["0.10.2", "2.0", "2.1", "2.3", "2.8"])
-def test_the_next_coordinator_goes_on_with_the_members_that_the_log_tells_of(version: str) -> None:
+def test_the_next_coordinator_goes_on_with_the_members_in_the_log(version: str) -> None:
     group = Group(version)
     leader = led(group)
     assert group.synced(assign(group, leader)) == (E.NONE, b"p0")
@@ -141,7 +141,7 @@ def test_a_heartbeat_while_the_leader_assigns(version: str, error: E) -> None:
         ("2.0", E.NONE, E.REBALANCE_IN_PROGRESS, E.COORDINATOR_LOAD_IN_PROGRESS),
     ],
 )
-def test_a_coordinator_that_reads_its_log_says_so_since_2_0(version: str, heartbeat: E, sync: E, join: E) -> None:
+def test_a_coordinator_reading_its_log_responds_so_since_2_0(version: str, heartbeat: E, sync: E, join: E) -> None:
     group = Group(version)
     leader = led(group)
     assert group.synced(assign(group, leader)) == (E.NONE, b"p0")

@@ -63,7 +63,7 @@ def test_a_follower_that_waited_for_the_lock_counts_as_silent(version: str) -> N
     assert bench.partition.isr == [0, 1]
 
 
-def test_those_who_wait_may_be_first_and_are_removed_all_the_same() -> None:
+def test_waiting_handlers_may_be_first_and_are_removed_all_the_same() -> None:
     bench, _ = held_up("1.1", 1)
     bench.session_back()
     assert changes(bench) == ["0,1"]

@@ -90,7 +90,7 @@ def test_a_recently_caught_up_replica_outside_the_isr_holds_it_back() -> None:
     assert bench.log.high_watermark == 2
 
 
-def test_who_was_thrown_out_holds_nothing_back_in_0_8_2() -> None:
+def test_a_removed_replica_holds_nothing_back_in_0_8_2() -> None:
     """Semantics 1.5: it is the ISR's minimum alone, however recently the other was caught up."""
     bench = Bench("0.8.2", replica_lag_time_max_ms=10_000, replica_lag_max_messages=1)
     bench.sessions.znodes["/brokers/topics/t/partitions/0/state"] = (b"{}", 0)

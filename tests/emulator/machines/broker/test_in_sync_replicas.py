@@ -76,7 +76,7 @@ def test_a_failed_read_makes_the_position_unknown() -> None:
     assert replica.last_caught_up_ms == LONG_AGO_MS
 
 
-def test_a_new_leader_knows_nothing_of_followers_but_trusts_its_isr() -> None:
+def test_a_new_leader_has_no_state_of_followers_but_keeps_its_isr() -> None:
     """Semantics 1.7: lastCaughtUp = now for members of the ISR, else long ago; log ends unknown."""
     replica = RemoteReplica(BrokerId(1))
     replica.fetched(Offset(5), Offset(5), 1000.0)
@@ -87,7 +87,7 @@ def test_a_new_leader_knows_nothing_of_followers_but_trusts_its_isr() -> None:
 
 
 @pytest.mark.parametrize(("version", "log_end"), [("2.3", -1), ("2.4", 2)])
-def test_a_refused_fetch_and_what_the_leader_knows(version: str, log_end: int) -> None:
+def test_a_refused_fetch_and_the_leaders_state(version: str, log_end: int) -> None:
     """Semantics 1.2, 5."""
     bench = leader(version)
     refused = bench.fetch(77, replica=1)
@@ -96,7 +96,7 @@ def test_a_refused_fetch_and_what_the_leader_knows(version: str, log_end: int) -
 
 
 @pytest.mark.parametrize(("version", "log_end"), [("0.8.2", -1), ("0.10.2", 2), ("2.6", 2)])
-def test_a_new_epoch_of_the_same_leader_and_what_it_knows(version: str, log_end: int) -> None:
+def test_a_new_epoch_of_the_same_leader_and_its_state(version: str, log_end: int) -> None:
     """Semantics 1.7: 0.8.2 forgets in every epoch where followers are."""
     bench = leader(version, isr=(0, 1))
     assert bench.partition.remotes[BrokerId(1)].log_end == 2

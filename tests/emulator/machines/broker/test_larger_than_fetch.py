@@ -36,7 +36,7 @@ def fetched(bench: Bench, version: int, offset: int, max_bytes: int = 400, repli
 
 @pytest.mark.parametrize("replica", [-1, 1])
 @pytest.mark.parametrize("version", [0, 1, 2, 3, 12])
-def test_the_version_of_the_request_says_whether_there_is_progress(version: int, replica: int) -> None:
+def test_the_version_of_the_request_determines_whether_there_is_progress(version: int, replica: int) -> None:
     """And the answer to it comes at once: in Kafka a part of the record is there."""
     bench = leader("2.8")
     got = fetched(bench, version, 1, replica=replica)

@@ -45,7 +45,7 @@ def test_where_an_epoch_ends(question: int, at_2_0_0: tuple[int, int], from_2_0_
         assert cache(version, *ENTRIES).end_offset_for(LeaderEpoch(question), Offset(12)) == from_2_0_1
 
 
-def test_an_empty_cache_knows_nothing() -> None:
+def test_an_empty_cache_has_no_epoch() -> None:
     """Semantics 2.1."""
     for version in ("0.11", "2.0.0", "2.8"):
         assert cache(version).end_offset_for(LeaderEpoch(0), Offset(7)) == UNDEFINED

@@ -122,7 +122,7 @@ def test_what_a_follower_takes_at_once_is_synced_at_once() -> None:
     assert log.recovery_point == 3
 
 
-def test_what_the_recovery_point_says_is_synced_is_not_synced_again() -> None:
+def test_nothing_below_the_recovery_point_is_synced_again() -> None:
     """Log.flush.
     So no orderly stop syncs what a start after an unclean stop has found (1.0 to 2.7).
     """

@@ -115,7 +115,7 @@ def test_a_thread_that_runs_at_the_release_may_have_it_first() -> None:
     assert all_of_them.done == ["first", "passes", "second", "a"]
 
 
-def test_what_waits_says_what_for_and_since_when() -> None:
+def test_waiting_work_has_its_wait_and_its_begin() -> None:
     now_ms = 5.0
     threads = Runner(lambda: now_ms)
     lock = PartitionLock("t-0", threads, lambda: Chance(0))

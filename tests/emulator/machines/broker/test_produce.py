@@ -206,7 +206,7 @@ def test_a_broker_that_is_no_replica(version: str) -> None:
 
 
 @pytest.mark.parametrize("version", ["0.8.2", "1.1", "2.8"])
-def test_a_broker_without_orders_in_this_life_knows_no_partition(version: str) -> None:
+def test_a_broker_without_orders_in_this_incarnation_has_no_partition(version: str) -> None:
     """Logs on disk do not matter.
     ReplicaManager.allPartitions is empty, and so is the metadata cache.
     """
@@ -271,7 +271,7 @@ def test_what_no_segment_can_hold_is_refused(version: str) -> None:
 
 
 @pytest.mark.parametrize("version", ["0.11", "1.1", "2.3", "2.8"])
-def test_what_was_sent_is_looked_at_before_who_sent_it(version: str) -> None:
+def test_the_records_are_checked_before_the_producer(version: str) -> None:
     """Log.append: size, checksum and segment come before the producer's sequence numbers."""
     bench = leader(version, isr=(0,))
     first = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0}
@@ -345,7 +345,7 @@ def test_a_refused_produce_rolls_a_full_segment_from_2_4(version: str) -> None:
         ("2.8", ErrorCode.INVALID_RECORD),
     ],
 )
-def test_a_compacted_topic_wants_keys(version: str, error: int) -> None:
+def test_a_compacted_topic_needs_keys(version: str, error: int) -> None:
     """LogValidator.validateKey, 0.9 on.
     Nothing of what holds one record without a key is written.
     """

@@ -61,7 +61,7 @@ def at_once(bench: Bench, offset: int, topic: str = "t") -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("version", KIP_107)
-def test_the_answer_waits_until_a_follower_says_that_it_begins_there(version: str) -> None:
+def test_the_response_waits_until_a_follower_reports_that_it_begins_there(version: str) -> None:
     bench = leader(version)
     waiting = delete(bench, 3)
     assert bench.answers(waiting) == [] and bench.log.log_start == 3
@@ -74,7 +74,7 @@ def test_the_answer_waits_until_a_follower_says_that_it_begins_there(version: st
     assert (moved.log_start, moved.previous, moved.reason, moved.epochs) == (3, 0, "requested", "0:3")
 
 
-def test_a_follower_that_says_nothing_lets_it_time_out_and_the_records_are_gone_all_the_same() -> None:
+def test_a_silent_follower_lets_it_time_out_and_the_records_are_gone_all_the_same() -> None:
     bench = leader()
     waiting = delete(bench, 3)
     bench.advance(999.0)
@@ -149,7 +149,7 @@ def test_an_unknown_producer_receives_the_log_start() -> None:
     assert (reported.error, reported.base_offset, reported.log_start) == (ErrorCode.UNKNOWN_PRODUCER_ID, -1, 1)
 
 
-def test_so_is_whose_records_were_written_and_whom_too_few_are_in_sync_for() -> None:
+def test_so_is_a_request_with_written_records_and_too_few_replicas_in_sync() -> None:
     bench = leader()
     delete(bench, 3)
     assert bench.produced(bench.produce("z")).log_start == 3
@@ -172,7 +172,7 @@ def test_usual_errors_come_without() -> None:
     assert [(one.error, one.log_start) for one in (large, broken, moved)] == [(10, -1), (2, -1), (6, -1)]
 
 
-def test_0_10_2_does_not_know_it() -> None:
+def test_0_10_2_does_not_have_it() -> None:
     bench = leader("0.10.2")
     connection = delete(bench, 1)
     assert bench.closed(connection) and bench.log.log_start == 0
@@ -213,7 +213,7 @@ def to_fetch(bench: Bench, connection: int) -> FetchRequest:
 
 
 @pytest.mark.parametrize("version", ["2.3", "2.8"])
-def test_a_follower_begins_where_its_leader_does_and_says_so(version: str) -> None:
+def test_a_follower_begins_where_its_leader_does_and_reports_it(version: str) -> None:
     bench, connection = follower(version)
     records = batch("a", "b", epoch=0) + batch("c", base_offset=2, epoch=0)
     assert to_fetch(bench, connection).partitions[0].log_start == 0

@@ -45,7 +45,7 @@ def test_the_cut(epoch: int, end_offset: int, expected: Cut) -> None:
     assert cut_for(follower_log(), Offset(2), LeaderEpoch(epoch), Offset(end_offset)) == expected
 
 
-def test_a_follower_without_epochs_cuts_to_what_the_leader_says() -> None:
+def test_a_follower_without_epochs_cuts_to_the_leaders_offset() -> None:
     """Semantics 2.1: own answer none -> min(offset, log end), done."""
     empty = created_log(MemoryFiles(), gates_for("2.6"), LogSettings())
     assert cut_for(empty, Offset(0), LeaderEpoch(3), Offset(8)) == Cut(Offset(0), complete=True)

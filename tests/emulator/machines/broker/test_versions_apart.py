@@ -38,7 +38,7 @@ def test_a_request_too_new_costs_the_connection(binary: str, request_: Message, 
     assert (reported.peer, reported.api, reported.request_version) == ("broker-1", request_.API_NAME, newest + 1)
 
 
-def test_clients_find_out_what_a_broker_knows() -> None:
+def test_clients_query_a_brokers_state() -> None:
     bench = Bench("0.11")
     connection = bench.ask(FETCH, 12)
     assert Close(connection) not in bench.effects

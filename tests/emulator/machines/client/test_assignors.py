@@ -65,7 +65,7 @@ def test_range_and_roundrobin_are_as_another_client_has_them(
         assert ordered(assign_in_turn(candidates, counts)) == ordered(given_in_turn)
 
 
-def test_in_turn_who_does_not_read_a_topic_is_passed_over() -> None:
+def test_in_turn_a_member_that_does_not_read_a_topic_is_passed_over() -> None:
     members = [candidate("a", "t"), candidate("b", "u"), candidate("c", "t", "u")]
     assert assign_in_turn(members, {"t": 3, "u": 2}) == {
         "a": [("t", 0), ("t", 2)], "b": [("u", 0)], "c": [("t", 1), ("u", 1)],

@@ -96,7 +96,7 @@ def attempt(number: int, value: bytes, attempt: int, error: int | str, offset: i
     return AttemptReport(f"client-2.3:{number}", BrokerId(0), value, -1, attempt, error, at)
 
 
-def test_a_direct_produce_tells_each_attempt_and_then_all() -> None:
+def test_a_direct_produce_reports_each_attempt_and_then_all() -> None:
     bench = Bench(7, "ok")
     bench.ask(ClientProduceRequest("t", 0, [b"a"], broker=BrokerId(0), acks=-1, retries=1))
     bench.run(1000)
@@ -329,7 +329,7 @@ def report_of(bench: Bench) -> WorkloadReport:
     return answer.report
 
 
-def test_a_producing_workload_keeps_its_rate_and_says_what_became_of_it() -> None:
+def test_a_producing_workload_keeps_its_rate_and_reports_its_outcome() -> None:
     bench = Bench()
     bench.ask(workload(value_prefix="w-", value_bytes=6, settings={"acks": "all"}))
     assert bench.answers() == [StartWorkloadResponse()]
@@ -400,7 +400,7 @@ def test_a_consuming_workload_reads_what_another_writes() -> None:
     assert report_of(bench).read == 20, "its report stays"
 
 
-def test_a_reader_that_must_stop_says_why() -> None:
+def test_a_stopping_reader_gives_its_reason() -> None:
     bench = Bench()
     bench.ask(workload(kind="consume", offset=7, settings={"auto.offset.reset": "none"}))
     bench.run(1000)
@@ -446,7 +446,7 @@ def test_an_orderly_stop_ends_every_operation_of_the_libraries() -> None:
 # --- the player's side ----------------------------------------------------------------------------------------------
 
 
-def test_asking_opens_a_connection_and_closes_it_with_the_answer() -> None:
+def test_a_request_opens_a_connection_and_its_response_closes_it() -> None:
     out, now, asker = Outbox(), Now(0, 0), ClientRequests()
     answers: list[Message | Failure] = []
     reported: list[AttemptReport] = []

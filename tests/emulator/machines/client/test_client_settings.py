@@ -84,7 +84,7 @@ def test_kafkas_names_and_values_are_understood() -> None:
         ("2.8", {"retries": "many"}, r"setting retries"),
     ],
 )
-def test_what_cannot_be_says_so(version: str, given: dict[str, object], message: str) -> None:
+def test_the_impossible_is_reported(version: str, given: dict[str, object], message: str) -> None:
     with pytest.raises(UnusableSetting, match=message):
         producer_settings(version, given)
 

@@ -25,7 +25,7 @@ def made(kafka: str, client: str = "", *, acks: int | None = None, retries: int 
 
 @pytest.mark.parametrize("kafka", ["0.8.2", "0.10.2", "0.11", "1.1", "2.0", "2.1", "2.8"])
 @pytest.mark.parametrize("client", ["", "3.0", "3.9"])
-def test_a_producer_of_no_version_is_the_newest_and_idempotent_where_brokers_know_producer_ids(
+def test_a_producer_of_no_version_is_the_newest_and_idempotent_where_brokers_have_producer_ids(
     kafka: str, client: str
 ) -> None:
     settings = made(kafka, client)

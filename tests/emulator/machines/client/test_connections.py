@@ -233,7 +233,7 @@ def test_up_to_2_2_an_unconnected_broker_is_preferred_to_a_busy_one(version: str
 
 
 @pytest.mark.parametrize(("version", "first"), [("2.6", {"broker-0", "broker-1"}), ("2.7", {"broker-1"})])
-def test_from_2_7_it_connects_to_whom_it_has_tried_longest_ago(version: str, first: set[str]) -> None:
+def test_from_2_7_it_connects_to_the_broker_tried_longest_ago(version: str, first: set[str]) -> None:
     """`client_connects_to_least_recent`."""
     bench = Bench(consumer_settings(version))
     bench.connections.ready(at(10), bench.out, "broker-0")
@@ -309,7 +309,7 @@ def test_it_requests_metadata_for_a_new_topic_and_on_demand_but_not_too_often() 
     assert bench.metadata.next_at_ms() == 611 + 300_000, "metadata.max.age.ms"
 
 
-def test_an_older_epoch_is_not_believed_and_an_equal_one_is() -> None:
+def test_an_older_epoch_is_ignored_and_an_equal_one_is_accepted() -> None:
     bench = MetadataBench()
     bench.metadata.want_topic("t")
     for ms, leader, epoch, believed in ((0, 1, 5, 1), (200, 0, 4, 1), (400, -1, 5, None), (600, 0, 6, 0)):
@@ -349,7 +349,7 @@ def test_a_topic_that_has_become_unknown_has_no_partitions() -> None:
 
 
 @pytest.mark.parametrize("ids", [False, True])
-def test_a_topic_of_the_same_name_is_believed_once_topics_have_ids(ids: bool) -> None:
+def test_a_topic_of_the_same_name_is_accepted_once_topics_have_ids(ids: bool) -> None:
     """Semantics 6, KAFKA-12257."""
     bench = MetadataBench(msgspec.structs.replace(SETTINGS, knows_topic_ids=ids, rejects_older_epochs=True))
     bench.metadata.want_topic("t")

@@ -147,7 +147,7 @@ def test_the_old_consumer_of_0_8_2_stops_at_a_message_larger_than_it_requests(ve
 @pytest.mark.parametrize(
     ("policy", "expected"), [("earliest", b"abcd"), ("smallest", b"abcd"), ("latest", b"d"), ("largest", b"d")]
 )
-def test_without_an_offset_the_policy_says_where_to_begin(policy: str, expected: bytes) -> None:
+def test_without_an_offset_the_policy_determines_where_to_begin(policy: str, expected: bytes) -> None:
     bench = Bench(auto_offset_reset=policy)
     fill(bench.log, b"a", b"b", b"c")
     bench.assign(None)

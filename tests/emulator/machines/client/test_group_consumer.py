@@ -159,7 +159,7 @@ def unclean(version: str, **options: Any) -> Bench:
     return bench
 
 
-def test_from_2_3_its_leader_epoch_tells_that_the_history_is_another() -> None:
+def test_from_2_3_its_leader_epoch_shows_that_the_history_is_another() -> None:
     """KIP-320 (`consumer_epoch_validation`): with a policy it goes to where they part."""
     bench = unclean("2.3")
     (reset,) = bench.resets

@@ -296,7 +296,7 @@ def test_a_join_without_a_coordinator_is_tried_again_later(error: int) -> None:
     assert bench.changes[-1][0] == "assigned"
 
 
-def test_who_is_fenced_gives_up_what_it_has_and_is_never_a_member_again() -> None:
+def test_a_fenced_member_gives_up_its_partitions_and_is_never_a_member_again() -> None:
     bench = Bench(heartbeat_interval_ms=1_000, group_instance_id="i")
     bench.answer(HeartbeatRequest, HeartbeatResponse(ErrorCode.FENCED_INSTANCE_ID))
     bench.subscribe()
@@ -359,7 +359,7 @@ def test_a_cooperative_member_keeps_reading_and_lets_go_of_what_it_is_not_given_
     ]  # fmt: skip
 
 
-def test_it_commits_leaves_and_closes_and_a_static_member_does_not_say_so() -> None:
+def test_it_commits_leaves_and_closes_and_a_static_member_sends_no_leave() -> None:
     for options, leaving in (({}, [LeavingMember("m-1")]), ({"group_instance_id": "i"}, None)):
         bench = Bench(**options)
         bench.subscribe()

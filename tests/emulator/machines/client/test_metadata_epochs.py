@@ -82,7 +82,7 @@ def test_an_older_epoch_is_ignored_from_2_2_on(version: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("version", IGNORING)
-def test_an_equal_epoch_is_believed(version: str) -> None:
+def test_an_equal_epoch_is_accepted(version: str) -> None:
     client = Client(version)
     client.receive((1, 5))
     client.receive((2, 5))
@@ -90,7 +90,7 @@ def test_an_equal_epoch_is_believed(version: str) -> None:
 
 
 @pytest.mark.parametrize("version", IGNORING)
-def test_who_ignored_an_answer_may_have_no_leader_to_read_from(version: str) -> None:
+def test_a_client_that_ignored_a_response_may_have_no_leader_to_read_from(version: str) -> None:
     """Up to 2.3 kept metadata count as of the older epoch.
     A consumer has no leader to read from (Metadata.updatePartitionInfo, partitionInfoIfCurrent). A producer does not
     look.
@@ -105,7 +105,7 @@ def test_who_ignored_an_answer_may_have_no_leader_to_read_from(version: str) -> 
 
 
 @pytest.mark.parametrize("version", IGNORING)
-def test_a_partition_without_an_epoch_is_believed_and_forgets(version: str) -> None:
+def test_a_partition_without_an_epoch_is_accepted_and_forgets(version: str) -> None:
     """An answer of a broker before 2.1, or up to 2.4 one about a partition without a leader.
     After it any epoch is.
     """

@@ -193,7 +193,7 @@ def test_a_dead_leader_is_left_for_the_new_one() -> None:
     assert bench.results()[-1] == (b"b", 0, 1, "ok")
 
 
-def test_metadata_of_an_older_epoch_is_not_believed() -> None:
+def test_metadata_of_an_older_epoch_is_ignored() -> None:
     """A broker cut off from the controller names the old leader.
     From 2.2 on a client keeps the newer one.
     """

@@ -334,7 +334,7 @@ def test_the_levels_of_loggers_last_as_long_as_the_process() -> None:
     assert admin.notified() == [], "nothing of it is in ZooKeeper"
 
 
-def test_producers_that_a_replica_knows() -> None:
+def test_producers_of_a_replica() -> None:
     """KafkaApis.handleDescribeProducersRequest."""
     admin = Admin("2.8")
     admin.lead()
@@ -379,7 +379,7 @@ def test_what_lies_in_the_log_directories() -> None:
     assert (there.topics, there.logs) == (["t"], [])
 
 
-def test_who_is_there() -> None:
+def test_metadata_lists_the_live_brokers() -> None:
     admin = Admin()
     reported = admin.answer(admin.ask(p.DescribeClusterRequest(), 0), p.DescribeClusterResponse)
     assert [one.broker for one in reported.brokers] == sorted(admin.broker.metadata.live)

@@ -77,7 +77,7 @@ def test_a_stop_ends_when_the_session_service_cannot_be_reached(version: str, ki
     assert world.nodes["broker-1"].files.exists(CLEAN_SHUTDOWN)
 
 
-def test_a_broker_hears_nothing_but_its_session_while_it_departs() -> None:
+def test_a_broker_receives_nothing_but_its_session_while_it_departs() -> None:
     """Its processors have been shut down before.
     Who is connected is told by the end of the connection.
     """

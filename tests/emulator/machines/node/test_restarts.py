@@ -39,7 +39,7 @@ def test_changes_stay_for_later_starts() -> None:
     assert restarted(third, "broker-1", "", {}).spec == third
 
 
-def test_the_event_of_the_start_tells_versions_and_what_was_given() -> None:
+def test_the_event_of_the_start_has_versions_and_settings() -> None:
     after = restarted(spec("2.6"), "broker-1", "2.8", {PROTOCOL: "2.6", "min.insync.replicas": 1}).spec
     binary, protocol, settings = start_details(after, "broker-1")
     assert (binary, protocol) == ("2.8", "2.6")
@@ -47,7 +47,7 @@ def test_the_event_of_the_start_tells_versions_and_what_was_given() -> None:
     assert start_details(after, "session-0") == ("", "", "")
 
 
-def test_what_the_new_binary_does_not_know_is_dropped_with_a_word() -> None:
+def test_settings_unknown_to_the_new_binary_are_dropped_with_a_warning() -> None:
     done = restarted(spec("0.10.2"), "broker-0", "", {"replica.selector.class": "x"})
     assert "replica.selector.class" not in done.spec.settings["broker-0"]
     assert [one.name for one in done.account.dropped] == ["replica.selector.class"]
@@ -94,6 +94,6 @@ def test_a_binary_is_taken_back_while_the_protocol_is_still_the_older_ones() -> 
     assert (down.binary("broker-2"), down.protocol("broker-2")) == ("2.6", "2.6")
 
 
-def test_on_a_command_line_what_the_version_does_not_know_is_an_error() -> None:
+def test_on_a_command_line_an_unknown_setting_of_the_version_is_an_error() -> None:
     with pytest.raises(UnusableStart, match=r"not a setting of Kafka 0\.10\.2"):
         restarted(spec("0.10.2"), "broker-0", "", {"replica.selector.class": "x"}, insists=["replica.selector.class"])

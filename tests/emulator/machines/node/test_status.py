@@ -35,7 +35,7 @@ def played(script: str, version: str = "2.6", **how: Any) -> dict[str, NodeStatu
 
 
 @pytest.mark.parametrize("version", ["0.10.2", "2.6", "2.8"])
-def test_asking_changes_nothing(version: str) -> None:
+def test_a_query_changes_nothing(version: str) -> None:
     """A status request before every input of a run, in all its faults, changes no action."""
     script = CUT + "  - heal\n  - kill: 1\n  - sleep: 8\n  - start: 1\n  - sleep: 8\n"
     unasked, requested = Cluster(script, version=version), Cluster(script, version=version)
@@ -98,7 +98,7 @@ def test_a_controller_that_is_cut_off_goes_on_saying_so() -> None:
     assert by_node["broker-2"].controller == "broker-2"
 
 
-def test_after_the_heal_its_metrics_tell_of_the_expiry() -> None:
+def test_after_the_heal_its_metrics_count_the_expiry() -> None:
     by_node = played(CUT_CONTROLLER + "  - heal\n  - wait: isr restored\n")
     metrics = by_node["broker-2"].metrics
     assert (metrics["ZooKeeperExpiresPerSec.Count"], metrics["ActiveControllerCount"]) == (1, 0)
@@ -122,7 +122,7 @@ def test_a_partition_without_a_leader_is_offline() -> None:
     assert by_node["broker-2"].metrics["OfflinePartitionsCount"] == 1
 
 
-def test_the_ensembles_servers_tell_roles_and_sessions() -> None:
+def test_the_ensembles_servers_report_roles_and_sessions() -> None:
     by_node = {name: status.ensemble for name, status in played(CUT).items() if status.ensemble is not None}
     assert {name: server.role for name, server in by_node.items()} == {
         "session-0": "looking", "session-1": "following", "session-2": "leading"
@@ -135,7 +135,7 @@ def test_the_ensembles_servers_tell_roles_and_sessions() -> None:
     assert by_node["session-1"].last_zxid == by_node["session-2"].last_zxid > by_node["session-0"].last_zxid
 
 
-def test_a_dedicated_controller_says_that_it_is_it() -> None:
+def test_a_dedicated_controller_reports_itself_as_controller() -> None:
     by_node = played(
         BEGIN.replace("  - start: 2\n", "  - start: controller-0\n  - start: 2\n"),
         topology="{brokers: 3, controllers: 1}",

@@ -125,14 +125,14 @@ def test_one_that_exists_one_twice_and_one_that_is_only_looked_at() -> None:
     [CreateTopicsRequest([NewTopic("x", 1, 1)], 100), DeleteTopicsRequest(["t"], 100)],
     ids=["create", "delete"],
 )
-def test_who_is_not_the_controller_says_so(requested: Message) -> None:
+def test_a_broker_that_is_not_the_controller_responds_so(requested: Message) -> None:
     admin = Admin(active=False)
     (answer,) = admin.answers(admin.ask(requested, 4))
     assert isinstance(answer, CreateTopicsResponse | DeleteTopicsResponse)
     assert [result.error for result in answer.topics] == [E.NOT_CONTROLLER]
 
 
-def test_a_topic_is_gone_once_this_broker_tells_of_it_no_more() -> None:
+def test_a_topic_is_gone_once_this_broker_reports_it_no_more() -> None:
     admin = Admin()
     requested = admin.ask(DeleteTopicsRequest(["t", "never"], 5000), 3)
     assert "/admin/delete_topics/t" in admin.calls.service.znodes

@@ -44,7 +44,7 @@ def test_a_client_with_too_much_outstanding_loses_its_connection() -> None:
     assert {answer.error for answer in client.answers} == {SessionError.CONNECTION_LOSS}
 
 
-def test_who_does_not_introduce_itself_is_disconnected() -> None:
+def test_a_connection_without_a_handshake_is_closed() -> None:
     server, now = _lone_server()
     server.step(now, ConnectionAccepted(-1, "a", SESSION))
     assert server.step(now, MessageReceived(-1, 0, 0, PingRequest())) == [Close(-1)]

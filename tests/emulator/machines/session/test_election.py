@@ -42,7 +42,7 @@ def test_all_servers_choose_the_best_whatever_the_order_of_votes(order: list[int
     assert all(election.choice == best and election.majority_agrees() for election in elections)
 
 
-def test_a_server_joins_a_leader_whom_a_majority_follows_and_who_says_so() -> None:
+def test_a_server_joins_a_leader_with_a_majority_that_claims_to_lead() -> None:
     ballot = Ballot(4, 17, 2)
     election = Election(0, 3, 9, Ballot(3, 40, 0))
     assert election.receive_settled(1, 2, ballot, False) is None, "the leader itself was not heard"
@@ -55,7 +55,7 @@ def test_a_dead_leader_is_not_joined_on_the_word_of_a_follower() -> None:
         assert election.receive_settled(sender, 9, Ballot(3, 17, 2), False) is None
 
 
-def test_who_decided_first_in_our_round_still_votes_for_us() -> None:
+def test_a_server_that_decided_first_in_our_round_still_votes_for_us() -> None:
     """The other server saw the majority first and follows us already, while we still wait."""
     election = Election(2, 3, 1, Ballot(0, 0, 2))
     assert election.receive_settled(1, 1, Ballot(0, 0, 2), False) is None

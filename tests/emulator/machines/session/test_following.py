@@ -34,7 +34,7 @@ def opened(number: int) -> m.Transaction:
     return m.Transaction(FIRST + number, "open", timeout_ms=3000, owner=f"broker-{number}")
 
 
-def test_sessions_it_hears_of_when_it_rejoins_count_as_touched_and_those_it_knew_do_not() -> None:
+def test_sessions_new_to_it_when_it_rejoins_count_as_touched_and_others_do_not() -> None:
     history = History(MemoryFiles())
     history.append([opened(1)])
     following = Following("session-1", Limits(500, 5000.0, 2000.0), Replica(history, QuietHost()), QuietHost())

@@ -75,7 +75,7 @@ def test_a_follower_is_made_equal_then_allowed_to_serve() -> None:
 
 
 @pytest.mark.parametrize("place", [(0, 5), (1, 0)])
-def test_a_leader_steps_down_for_a_follower_that_knows_more(place: tuple[int, int]) -> None:
+def test_a_leader_steps_down_for_a_follower_with_a_longer_log(place: tuple[int, int]) -> None:
     """An election may err (a vote was old); discovery may not.
     What that follower has could be committed.
     """
@@ -103,7 +103,7 @@ def test_a_follower_with_a_newer_epoch_than_the_term_ends_it() -> None:
     assert (leader.server.role, leader.server.serving) == ("looking", False)
 
 
-def test_a_follower_that_says_what_followers_do_not_is_dropped() -> None:
+def test_a_follower_that_sends_a_leaders_message_is_dropped() -> None:
     leader = Elected()
     leader.follower(0)
     effects = leader.give(MessageReceived(LEARNER, 0, 0, LeaderInfo(9)))

@@ -61,7 +61,7 @@ def test_a_new_leader_gives_every_session_a_full_time_out_again() -> None:
     assert 6000 <= ensemble.world.now_ms - led_ms <= 7100
 
 
-def test_a_killed_leader_is_replaced_by_the_server_that_knows_most() -> None:
+def test_a_killed_leader_is_replaced_by_the_server_with_the_longest_log() -> None:
     ensemble = Ensemble(5).launch()
     ensemble.add_client("a", ["session-0", "session-1"])
     ensemble.world.cut("behind", ("session-3",), ("session-4",))

@@ -37,7 +37,7 @@ def test_an_ensemble_elects_the_highest_server_and_answers_every_operation(size:
     assert ensemble.request("a", Sync("/p")).error == 0
 
 
-def test_who_leads_a_launched_ensemble_does_not_depend_on_who_is_up_first() -> None:
+def test_the_leader_of_a_launched_ensemble_does_not_depend_on_the_order_of_starts() -> None:
     ensemble = Ensemble(3)
     for name in ensemble.names:
         ensemble.world.start(name)
@@ -89,7 +89,7 @@ def test_answers_keep_the_order_of_requests_and_a_client_reads_its_own_writes() 
         ]
 
 
-def test_every_server_applies_the_same_and_events_say_so() -> None:
+def test_every_server_applies_the_same_and_emits_it() -> None:
     ensemble = Ensemble(3).launch()
     ensemble.add_client("a")
     ensemble.create("a", "/x", b"1")

@@ -42,7 +42,7 @@ def _expiries(az: int, tick_ms: int, timeout_ms: float, seed: int) -> list[tuple
         (2, 500, 3000, (5300, 6660), (4900, 7000)),
     ],
 )
-def test_an_isolated_broker_expires_when_the_recordings_say(
+def test_an_isolated_broker_expires_when_the_recordings_do(
     az: int, tick_ms: int, timeout_ms: float, recorded: tuple[float, float], allowed: tuple[float, float]
 ) -> None:
     found: list[float] = []

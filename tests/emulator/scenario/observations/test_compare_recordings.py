@@ -303,7 +303,7 @@ def test_partitions_other_than_the_first_are_extra() -> None:
     assert [(d.where, d.about) for d in differences] == [("partition_states[3]", "state of t-1; place is the run's")]
 
 
-def test_while_there_is_no_controller_the_list_may_say_so() -> None:
+def test_while_there_is_no_controller_the_list_may_have_none() -> None:
     """The recordings' list skips it.
 
     In random-101@2.8 the timeline shows null, the list goes on with epoch 3.

@@ -112,7 +112,7 @@ TICK_APART = Race(
 )
 
 
-def test_an_entry_that_a_race_adds_may_be_there_and_where_it_says() -> None:
+def test_an_entry_that_a_race_adds_may_be_there_at_its_place() -> None:
     o = copy.deepcopy(RECORDING)
     o.partition_states.insert(1, {"t": 0.0, **BETWEEN})
     assert matched(o)[0] is False

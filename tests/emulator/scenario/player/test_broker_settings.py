@@ -63,7 +63,7 @@ def test_what_a_broker_would_refuse_is_refused_before_it_is_written(steps: list[
         assert len(reported(cluster, "broker-0")) == len(steps) - 1
 
 
-def test_brokers_hear_of_what_is_theirs() -> None:
+def test_brokers_receive_what_is_theirs() -> None:
     script = """
   - alter-broker: {settings: {min.insync.replicas: 2, log.flush.interval.ms: 100}}
   - sleep: 1

@@ -131,7 +131,7 @@ def test_where_steps_may_fail_one_is_noted_and_the_next_begins() -> None:
         ("  - start: 0\n  - create-topic: {topic: t, assignment: [1, 2]}\n", "t has no leaders after 30 s"),
     ],
 )
-def test_a_step_that_cannot_be_done_says_which_it_is_and_why(script: str, message: str) -> None:
+def test_an_impossible_step_is_named_with_the_reason(script: str, message: str) -> None:
     with pytest.raises(StepFailed, match=rf"^step 2 \((produce|start|create-topic) .*\): {message}$") as failed:
         played(script)
     assert failed.value.step == 2

@@ -21,7 +21,7 @@ def played(script: str) -> Cluster:
     return cluster
 
 
-def test_settings_are_merged_with_those_that_are_there_and_brokers_hear_of_each_change() -> None:
+def test_settings_are_merged_with_those_that_are_there_and_brokers_receive_each_change() -> None:
     script = """
   - alter-topic: {topic: t, settings: {min.insync.replicas: 2, unclean.leader.election.enable: true}}
   - sleep: 1

@@ -31,7 +31,7 @@ def test_replicas_and_leaders_are_spread_over_the_brokers() -> None:
     assert all(len(set(replicas)) == 2 for replicas in placed)
 
 
-def test_the_seed_says_where_placement_starts() -> None:
+def test_the_seed_determines_where_placement_starts() -> None:
     """Semantics 4.4: two numbers are drawn."""
     script = BEGIN + "  - create-topic: {topic: t, partitions: 3, replicas: 2}\n"
     seeds = [tuple(assigned(played(script, seed=seed))) for seed in (1, 2, 3, 4, 1)]
@@ -47,7 +47,7 @@ def test_brokers_register_their_az_as_rack_since_kip_36(version: str, racks: set
     assert set(cluster.player.seen.racks.values()) == racks
 
 
-def test_a_topic_that_says_nothing_has_what_the_settings_say() -> None:
+def test_a_topic_without_overrides_has_the_brokers_settings() -> None:
     settings = {"num.partitions": 4, "default.replication.factor": 3}
     placed = assigned(played(BEGIN + "  - create-topic: {topic: t}\n", **settings))
     assert [len(replicas) for replicas in placed] == [3] * 4

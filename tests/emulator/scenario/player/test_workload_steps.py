@@ -48,7 +48,7 @@ def test_the_end_of_the_scenario_stops_it_and_every_write_has_an_end() -> None:
     assert all(e["sent"] == e["ok"] + e["failed"] + e["unknown"] for e in ended(cluster) if e["kind"] == "produce")
 
 
-def test_keys_go_where_the_partitioner_says_and_each_to_one_partition() -> None:
+def test_keys_go_where_the_partitioner_sends_them_and_each_to_one_partition() -> None:
     cluster = played("  - workload: {name: w, rate: 20, keys: 5, azs: az-0}\n  - sleep: 2\n  - snapshot: end\n")
     logs = [e for e in cluster.player.timeline.entries if e.get("saw") == "snapshot"]
     numbers = [{int(record[-1].rpartition(".")[2]) % 5 for record in e["replicas"]["broker-0"]["log"]} for e in logs]

@@ -93,7 +93,7 @@ def test_options_of_the_java_machine_are_no_settings() -> None:
     assert read(text).settings == {"broker-7": {"unclean.leader.election.enable": True}}
 
 
-def test_what_a_service_says_itself_comes_before_what_it_merges() -> None:
+def test_a_services_own_values_come_before_merged_ones() -> None:
     text = SMALL.replace("FAULTLINE_NODE: broker-7", "FAULTLINE_NODE: broker-7\n      FAULTLINE_SPEED: 3")
     assert read(text).speed == 3.0
 

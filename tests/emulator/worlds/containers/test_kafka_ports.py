@@ -32,7 +32,7 @@ def filled_in(value: Any, environment: dict[str, str]) -> Any:
 
 @pytest.mark.parametrize("first", ["95", "201"])
 @pytest.mark.parametrize("name", topologies())
-def test_a_shipped_file_publishes_what_the_supervisor_tells_clients(name: str, first: str) -> None:
+def test_a_shipped_file_publishes_the_addresses_that_clients_receive(name: str, first: str) -> None:
     topology = read_cluster_file(named_topology(name), {}).topology
     file = filled_in(YAML(typ="safe", pure=True).load(COMPOSE / "kafka" / f"{name}.yml"), {PORTS: first})
     kafka_ports = ports_from(topology, first)
@@ -49,7 +49,7 @@ def test_a_shipped_file_publishes_what_the_supervisor_tells_clients(name: str, f
     assert file["networks"] == {KAFKA_NETWORK: NETWORK}
 
 
-def test_ports_say_az_and_broker() -> None:
+def test_ports_encode_az_and_broker() -> None:
     kafka_ports = ports_from(three_azs(), "95")
     assert {az: [one.port for one in brokers.values()] for az, brokers in kafka_ports.items()} == {
         "az-0": [9500, 9501, 9502], "az-1": [9510, 9511, 9512], "az-2": [9520, 9521, 9522], "": [9530, 9531, 9532],
@@ -63,7 +63,7 @@ def test_a_wrong_port_prefix_is_reported(first: str) -> None:
         ports_from(three_azs(), first)
 
 
-def test_more_brokers_than_one_figure_tells_are_refused() -> None:
+def test_more_brokers_than_one_figure_shows_are_refused() -> None:
     with pytest.raises(UnusablePorts, match="at most 9 AZs and 10 brokers"):
         ports_from(three_azs(brokers=11), "95")
 

@@ -90,13 +90,13 @@ def test_nodes_may_read_one_place_and_write_each_to_its_own() -> None:
         ("x" * 60, "faultline-" + "x" * 40 + "-"),
     ],
 )
-def test_projects_are_named_as_the_compose_tool_wants(run: str, name: str, tmp_path: Path) -> None:
+def test_projects_are_named_as_the_compose_tool_requires(run: str, name: str, tmp_path: Path) -> None:
     made = project_name(tmp_path / run)
     assert made.startswith(name) and len(made) == len(name) + 6
     assert made == project_name(tmp_path / "." / run) != project_name(tmp_path / "elsewhere" / run)
 
 
-def test_every_object_tells_whose_it_is_and_what_it_was_made_with(
+def test_every_object_has_labels_of_its_run_and_its_options(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whichever of them is the last that is left."""

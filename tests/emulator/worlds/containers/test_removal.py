@@ -101,7 +101,7 @@ CALLS = 3 + 3 + 3
 """Of one who removes alone: what is there, the labels of each, and a removal of each."""
 
 
-def test_one_who_removes_alone(engine: Engine, folder: Path) -> None:
+def test_one_command_removes_alone(engine: Engine, folder: Path) -> None:
     assert str(remove_abandoned()["p"]) == "2 containers, 1 network"
     assert engine.calls == CALLS
     assert not any(engine.there.values())
@@ -139,7 +139,7 @@ class Killed(BaseException):
 
 
 @pytest.mark.parametrize("call", range(1, CALLS + 1))
-def test_what_one_who_was_killed_at_it_left_is_removed(call: int, engine: Engine, folder: Path) -> None:
+def test_the_leftovers_of_a_killed_removal_are_removed(call: int, engine: Engine, folder: Path) -> None:
     def killed() -> None:
         raise Killed
 

@@ -16,7 +16,7 @@ def test_never_more_than_that_kafka_advertised(version: str) -> None:
         assert most == min(real[key][1], BUILT[key].most), "the newest that is built"
 
 
-def test_a_version_that_did_not_say_what_it_speaks_has_no_listener() -> None:
+def test_a_version_without_api_versions_has_no_listener() -> None:
     assert apis_of(gates_for("0.8.2")) == {}
 
 

@@ -34,7 +34,7 @@ def ended_in(events: list[Event]) -> list[OperationEnded]:
 
 
 @pytest.mark.parametrize("producer_id", [-1, 0, 4711])
-def test_a_batch_is_an_operation_of_its_records_and_knows_whether_its_producer_is_idempotent(producer_id: int) -> None:
+def test_a_batch_is_an_operation_of_its_records_and_states_whether_its_producer_is_idempotent(producer_id: int) -> None:
     events = reported(encode_batch([b"a", b"b"], timestamp_ms=1, producer_id=producer_id, base_sequence=0))
     [invoked], [ended] = invoked_in(events), ended_in(events)
     assert (invoked.records, invoked.value, invoked.acks, invoked.client) == (2, '["a","b"]', -1, "app")
@@ -42,7 +42,7 @@ def test_a_batch_is_an_operation_of_its_records_and_knows_whether_its_producer_i
     assert ended.idempotent == (producer_id >= 0)
 
 
-def test_one_record_says_its_value_as_it_is() -> None:
+def test_one_record_is_shown_as_its_value() -> None:
     [invoked] = invoked_in(reported(encode_batch([b'["a"]'], timestamp_ms=1)))
     assert (invoked.records, invoked.value) == (1, '["a"]')
 

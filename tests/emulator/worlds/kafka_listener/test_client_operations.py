@@ -84,7 +84,7 @@ def test_a_commit_is_an_operation_of_each_partition_with_its_own_outcome() -> No
     in_trio(test)
 
 
-def test_a_look_tells_what_it_found() -> None:
+def test_a_look_reports_what_it_found() -> None:
     def test() -> None:
         connection = Connection()
         connection.converse(LOOK, OffsetFetchResponse(0, [CommittedPartition("t", 0, Offset(5), LeaderEpoch(2))]))

@@ -263,7 +263,7 @@ def test_records_of_another_format_are_refused_and_so_are_transactions() -> None
 
 
 @pytest.mark.parametrize("acks", [0, 1, 7])
-def test_what_a_refused_produce_wanted_to_write_is_read_all_the_same(acks: int) -> None:
+def test_records_of_a_refused_produce_are_read_all_the_same(acks: int) -> None:
     """It is told as an operation, so a list that is null there is no request either."""
     requested = REQUESTS[0](transactional_id="tx", acks=acks, timeout_ms=1, topic_data=None)
     with pytest.raises(ProtocolError, match="Produce version 8"):
