@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
@@ -57,3 +58,20 @@ def in_fifths(files: Sequence[Sequence[Event]]) -> Followed:
             list(followed.step(events[begin:end], last_ms * fifth / 6))
     list(followed.finish())
     return followed
+
+
+def remembered(followed: object) -> int:
+    """All that is in its collections, and in those of what it is made of."""
+    seen: set[int] = set()
+
+    def size(thing: object) -> int:
+        if id(thing) in seen or isinstance(thing, str | int | float | type(None)):
+            return 0
+        seen.add(id(thing))
+        if isinstance(thing, dict):
+            return len(thing) + sum(size(value) for value in thing.values())
+        if isinstance(thing, list | set | tuple | deque):
+            return len(thing) + sum(size(value) for value in thing)
+        return sum(size(value) for value in vars(thing).values()) if hasattr(thing, "__dict__") else 0
+
+    return size(followed)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
-
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
@@ -14,7 +12,7 @@ from audit.following.followed import FORGOTTEN_MS, Followed
 from emulator.judging.standstills import Ensemble, Watch
 from emulator.machines.session.sessions import SessionLimits
 from protocol import events as e
-from tests.audit.following.folding import by_node, events_in, folded, kinds
+from tests.audit.following.folding import by_node, events_in, folded, kinds, remembered
 from tests.audit.trace import Trace, dual_leader, healthy
 
 
@@ -302,23 +300,6 @@ def test_what_is_remembered_does_not_grow_with_the_run(monkeypatch: pytest.Monke
     half = len(sizes) // 2
     assert max(sizes[half:]) <= 1.1 * max(sizes[:half]), sizes
     assert followed.findings.counts["leader-change"] == 60
-
-
-def remembered(followed: object) -> int:
-    """All that is in its collections, and in those of what it is made of."""
-    seen: set[int] = set()
-
-    def size(thing: object) -> int:
-        if id(thing) in seen or isinstance(thing, str | int | float | type(None)):
-            return 0
-        seen.add(id(thing))
-        if isinstance(thing, dict):
-            return len(thing) + sum(size(value) for value in thing.values())
-        if isinstance(thing, list | set | tuple | deque):
-            return len(thing) + sum(size(value) for value in thing)
-        return sum(size(value) for value in vars(thing).values()) if hasattr(thing, "__dict__") else 0
-
-    return size(followed)
 
 
 def test_a_cut_below_the_remembered_entries_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
