@@ -2,7 +2,7 @@
 
 Reading order:
 
-  `procedure_waits`, `session_calls`: procedures, which are work that waits for ZooKeeper;
+- `session_calls`: procedures, which are work that waits for ZooKeeper;
   `registration`: `/brokers/ids/N`, and the persistent paths that every broker creates.
 - `elections`: leader and ISR of a partition, as functions;
   `assignment`: replicas of a new topic; `growth`: replicas of added partitions.
@@ -14,7 +14,7 @@ Reading order:
 - Events: `term` (elect, take over, resign), `broker_events`, `topic_events`, `topic_deletion`,
   `isr_requests`, `preferred_elections`, `shutdown_relief`, `reassignment`, `responses`.
 - Requests of clients: `leader_requests`, `reassignment_requests`.
-- `controller_event`, `event_queue`: one event at a time; `controller_metrics`: figures under Kafka's names;
+- `event_queue`: one event at a time; `controller_metrics`: figures under Kafka's names;
   `controller`: the class that a broker's node holds.
 
 No module here reads a clock, a socket or chance. Comments mark each departure from Kafka where it happens.

@@ -4,9 +4,8 @@ from msgspec.structs import replace
 
 from controller import partition_states, replica_states
 from controller.controller_context import ControllerContext
-from controller.procedure_waits import SenderEnded
 from controller.reassignment import resume_on
-from controller.session_calls import Procedure, perform
+from controller.session_calls import Procedure, SenderEnded, perform
 from controller.state import PartitionPosition, Replica, ReplicaPosition
 from controller.term import read_brokers
 from controller.topic_deletion import fail_replicas, resume_topics

@@ -28,9 +28,8 @@ from controller import (
 )
 from controller.channels import Channels
 from controller.controller_context import ControllerContext
-from controller.controller_event import ControllerEvent, Then
 from controller.controller_metrics import controller_metrics
-from controller.event_queue import EventQueue
+from controller.event_queue import ControllerEvent, EventQueue, Then
 from controller.isr_requests import AlterIsrReply
 from controller.leader_requests import ElectionReply, elect_leaders, not_controller
 from controller.partition_states import Strategy
@@ -61,7 +60,7 @@ from protocol.messages.message_base import Message
 from protocol.messages.session_messages import WatchFired
 from protocol.outbox import Outbox
 from protocol.ready_queue import ReadyQueue
-from protocol.waiting import Waiting
+from protocol.work import Waiting
 from protocol.znodes import (
     BROKER_IDS,
     CONTROLLER,

@@ -6,19 +6,18 @@ event that waits for a sender (semantics 11.13) goes on until the sender has end
 """
 
 from collections import deque
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from controller.channels import ChannelFull
 from controller.controller_context import ControllerContext, ControllerMoved, ReassignmentFailed, WriteRefused
-from controller.controller_event import ControllerEvent
 from controller.session_calls import Procedure, Procedures, SessionCalls, SessionLost
 from controller.term import step_down_if_moved
 from protocol.kinds import ExitKind
 from protocol.machine import Now
 from protocol.outbox import Outbox
 from protocol.ready_queue import ReadyQueue
-from protocol.waiting import Waiting
-from protocol.work import Task
+from protocol.work import Task, Waiting
 from protocol.znodes import UnreadableZnode
 
 MAX_EVENTS = 10_000
@@ -29,6 +28,22 @@ Kafka has no bound; its queue grows while ZooKeeper is out of reach.
 FATAL = 1
 THREAD = "controller-event-thread"
 """Kafka's name of the controller's thread."""
+
+
+Then = Callable[[Now, Outbox], None]
+
+
+class ControllerEvent(NamedTuple):
+    """One event of the controller's queue.
+
+    `begin` makes the procedure at the event's turn. `preempted` is called instead, if the session expires first.
+    `then` is called at the event's end, however it ended.
+    """
+
+    name: str
+    begin: Callable[[], Procedure[Any]]
+    preempted: Then | None = None
+    then: Then | None = None
 
 
 class EventQueue:

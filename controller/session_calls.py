@@ -9,9 +9,8 @@ carries out these waits.
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-from controller.procedure_waits import SenderEnded, SessionRequests
 from protocol.ids import BrokerId
 from protocol.machine import Now
 from protocol.messages.session_messages import Operation, OpResult, SessionError, SessionRequest, SessionResponse
@@ -50,6 +49,30 @@ class SessionCalls(Protocol):
 R = TypeVar("R")
 Procedure = Work[R]
 At = Callable[[Now, Outbox], None]
+
+
+class SessionRequests(NamedTuple):
+    """Wait for the responses to all requests, which are pipelined.
+
+    `end_with_session`: if the session expires the responses say so, in every version, and no exception is raised.
+    """
+
+    requests: Sequence[SessionRequest]
+    end_with_session: bool = False
+
+    @property
+    def what(self) -> str:
+        return "the session service"
+
+
+class SenderEnded(NamedTuple):
+    """Wait until the channel to `broker` has ended its current request."""
+
+    broker: BrokerId
+
+    @property
+    def what(self) -> str:
+        return f"the end of the channel to broker-{self.broker}"
 
 
 class SessionLost(Exception):

@@ -12,8 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from controller.controller_context import ControllerContext, ControllerMoved, WriteRefused
-from controller.procedure_waits import SessionRequests
-from controller.session_calls import Procedure, perform, perform_all
+from controller.session_calls import Procedure, SessionRequests, perform, perform_all
 from protocol.ids import TopicPartition
 from protocol.messages.session_messages import (
     Check,

@@ -9,9 +9,16 @@ from controller.controller_context import ControllerContext, ControllerMoved, Wr
 from controller.controller_watches import read_children, watch_admin_znodes
 from controller.isr_requests import begin_notifications
 from controller.preferred_elections import elect_pending, schedule_rebalance
-from controller.procedure_waits import SenderEnded
 from controller.reassignment import initialize_reassignments, keep_reassignments, resume_all
-from controller.session_calls import Procedure, SessionLost, ask, perform, perform_all, perform_in_session
+from controller.session_calls import (
+    Procedure,
+    SenderEnded,
+    SessionLost,
+    ask,
+    perform,
+    perform_all,
+    perform_in_session,
+)
 from controller.state import ControllerState
 from controller.state_writes import checked_writes, read_states
 from controller.topic_deletion import initialize_deletions, try_deletions

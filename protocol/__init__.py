@@ -3,8 +3,8 @@
 Reading order: `numbers`, `ids`, `errors`, `kinds`, `versions` (the ladder), `gates` (behaviour by version),
 `messages`, `purposes`, `conversations` (messages accepted by purpose), `link_rules`, `hardware`, `undecodable`,
 `frame`, `framing`, `records`, `znodes`, `events`, `machine` (inputs and effects), `outbox` (effects by owner),
-`ready_queue`, `waiting` and `work` (asynchronous work in blocking style), `chance`, `lateness`. All pure.
+`ready_queue` and `work` (asynchronous work in blocking style), `chance`, `lateness`. All pure.
 
-Where logic is hot, plain data (structs of msgspec) has modules of its own: `make fast` compiles the logic to native
-code and not the data.
+`make fast` compiles hot logic to native code, but no module that defines a struct of msgspec. So plain data is a
+`NamedTuple` beside its user, or has a module of its own.
 """

@@ -13,14 +13,22 @@ end of a step (`at_once` false: a broker's threads), or in the result's callback
 """
 
 from collections.abc import Callable, Generator
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from protocol.ready_queue import ReadyQueue
-from protocol.waiting import Waiting
 
 R = TypeVar("R")
 Done = Callable[..., None]
 """Callback, called once, with the result if any. An exception is raised at the wait."""
+
+
+class Waiting(NamedTuple):
+    """A wait, for status reports: its thread, its task, what it waits for, since when."""
+
+    who: str
+    does: str
+    waits_for: str
+    since_ms: float
 
 
 class Wait(Protocol):

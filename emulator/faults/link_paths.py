@@ -2,16 +2,28 @@
 
 from collections import deque
 from itertools import islice
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from emulator.faults.gate import Gate
 from emulator.faults.links import DATA, SYN, Retransmission, fires_at, retransmission_at
-from emulator.faults.stopped_frames import QUEUED, Stopped
 from protocol.chance import Chance
 from protocol.link_rules import LinkRule
 from protocol.machine import Loss
 
 STOPPING: Final = ("cut", "hold")
+
+
+class Stopped(NamedTuple):
+    """A frame that does not pass now. `action`: held, dropped, delayed, lost or queued.
+
+    Lost: it comes by a retransmission. Queued: no rule stops it, but it waits in the queue; `rule` is "".
+    """
+
+    rule: str
+    action: str
+
+
+QUEUED: Final = Stopped("", "queued")
 
 
 class Links(Protocol):

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
-from controller.procedure_waits import SenderEnded
 from controller.session_calls import (
     MAX_IN_FLIGHT,
     Procedure,
     Procedures,
+    SenderEnded,
     SessionLost,
     perform,
     perform_all,
@@ -16,8 +16,7 @@ from protocol.ids import BrokerId
 from protocol.machine import Now
 from protocol.messages.session_messages import Exists, OpResult, SessionError, SessionRequest, SessionResponse
 from protocol.outbox import Outbox
-from protocol.waiting import Waiting
-from protocol.work import Task
+from protocol.work import Task, Waiting
 
 NOW = Now(0, 0)
 Done = Callable[[Now, Outbox, SessionResponse], None]

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from protocol.waiting import Waiting
-from protocol.work import Answer, Runner, Task, Until, Wait, Work
+from protocol.work import Answer, Runner, Task, Until, Wait, Waiting, Work
 
 LONG = 3 * sys.getrecursionlimit()
 both = pytest.mark.parametrize("at_once", [True, False], ids=["at once", "at the end of a step"])

@@ -2,7 +2,7 @@
 
 Reading order:
 
-- `session_client`, `session_servers`, `session_watches`, `waiting_call`, `retrying_session`, `pipeline`:
+- `session_client`, `session_servers`, `session_watches`, `retrying_session`, `pipeline`:
   ZooKeeper's client.
 - `client_state`: results, failures, records as received, operations kept in memory.
 - `client_operations`: recorded operations of brokers' clients.

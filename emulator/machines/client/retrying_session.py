@@ -9,15 +9,24 @@ reads again and compares. A repeated create of an ephemeral meets NODE_EXISTS: i
 
 from bisect import insort
 from collections.abc import Callable
+from typing import NamedTuple
 
 from emulator.machines.client.session_client import Done, SessionClient, failure
-from emulator.machines.client.waiting_call import WaitingCall
 from protocol.machine import Now
 from protocol.messages.session_messages import SessionError, SessionRequest, SessionResponse, WatchFired
 from protocol.outbox import Outbox
 
 WAITING_MAX = 10_000
 """Bound of calls that wait for a connection. A caller that exceeds it has a bug."""
+
+
+class WaitingCall(NamedTuple):
+    """A call that waits for a connection. `number`: in the order of the calls."""
+
+    number: int
+    request: SessionRequest
+    done: Done
+    ends_at_expiry: bool
 
 
 class RetryingSession:

@@ -10,7 +10,7 @@ from emulator.machines.client.session_client import SessionClient
 from emulator.topology import node_name
 from protocol.ids import CONTROLLER_EPOCH_UNKNOWN, NO_OFFSET, topic_partition_text
 from protocol.messages.status_messages import WAITING_MAX, NodeStatus, PartitionStatus, SessionStatus, WaitingStatus
-from protocol.waiting import Waiting
+from protocol.work import Waiting
 
 
 def broker_status(

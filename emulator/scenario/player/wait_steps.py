@@ -4,10 +4,10 @@ The player reacts after a delay, as a script does (`REACTION_MS`).
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from emulator.scenario.conditions import Before, Condition, View, holds
 from emulator.scenario.player.observing import Observing
-from emulator.scenario.player.waiter import Waiter
 from protocol.chance import Chance
 from protocol.machine import Now
 from protocol.outbox import Outbox
@@ -19,6 +19,14 @@ REACTION_MS = (12.0, 30.0)
 
 Two more reads of the session service and a new client, in the recordings.
 """
+
+
+class Waiter(NamedTuple):
+    """`done(True)`: the condition was seen to hold; `done(False)`: the deadline has passed."""
+
+    condition: Condition
+    deadline_ms: float
+    done: Callable[[bool], None]
 
 
 class Waits:

@@ -1,6 +1,6 @@
 """Events of the wire level: connections that change, frames that pass or are stopped."""
 
-from emulator.faults.stopped_frames import Stopped
+from emulator.faults.link_paths import Stopped
 from emulator.worlds.network.connection import Connection
 from emulator.worlds.network.mailbox import Host
 from protocol.events import ConnectionChanged, FrameReceived, FrameSent, FrameStopped

@@ -11,9 +11,8 @@ from heapq import heappush
 from typing import Any
 
 from emulator.faults.actions import ActDone
-from emulator.faults.link_paths import Path
+from emulator.faults.link_paths import Path, Stopped
 from emulator.faults.links import DATA, retransmission_of
-from emulator.faults.stopped_frames import Stopped
 from emulator.topology import identifier_of
 from emulator.worlds.simulated.in_flight_frame import Parcel
 from emulator.worlds.simulated.latencies import Bounded

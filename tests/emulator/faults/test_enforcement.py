@@ -5,11 +5,10 @@ from typing import Any
 import msgspec
 
 from emulator.faults.enforcement import LinkState
-from emulator.faults.link_paths import Path
+from emulator.faults.link_paths import Path, Stopped
 from emulator.faults.link_rule_building import rule_of
 from emulator.faults.link_words import parse
 from emulator.faults.links import DATA, ORPHAN_TRIES, SEGMENTS, SYN, given_up_at, retransmission_at
-from emulator.faults.stopped_frames import Stopped
 from emulator.topology import three_azs
 from protocol.events import FaultHealed, FaultInForce, FaultLasted, FaultTraffic, FaultTried
 from protocol.link_rules import KERNEL, LinkRule
