@@ -35,8 +35,8 @@ _OF_A_LOG = {"appends": "true", "watermarks": "true"}
 def prepare(spark: SparkSession, runs: Sequence[RunDirectory], lines: DataFrame | Kept) -> Facts:
     """Make the tables, which are views of the session from now on.
 
-    `lines`: those of `runs`, with COLUMNS, which are read when first needed; or their cache in files, beside which data
-    goes that may not fit in memory.
+    `lines`: the lines of `runs` with COLUMNS, read when first needed; or their cache in files. Data that may not fit in
+    memory lies beside that cache.
     """
     return _prepare_big(spark, runs, lines) if isinstance(lines, Kept) else _prepare_small(spark, runs, lines)
 
@@ -92,10 +92,10 @@ def _open(
     keep(_named(rest.select(*REST), lives, OF_LOGS)).createOrReplaceTempView("rest")
     for table, (_, columns) in TABLES.items():
         rows = _of_family(lines, table).select(*columns)
-        if "records" in columns:  # runs of before this field have one record in each
+        if "records" in columns:  # runs older than this field have one record in each
             rows = rows.withColumn("records", F.coalesce("records", F.lit(1)))
         if table not in families:
-            rows = rows.limit(0)  # Spark knows that when it plans
+            rows = rows.limit(0)  # so that Spark plans without its lines
         of_a_log = _OF_A_LOG.get(table, "")
         rows = _operations(lines, rows, lives) if table == "operations" else _named(rows, lives, of_a_log)
         if table in ("operations", "reads"):

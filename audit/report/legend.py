@@ -31,5 +31,5 @@ LEGEND = f"""<ul class="legend">
 <li><i class="arrow">→</i>a request</li>
 <li><i class="arrow">⇢</i>its response</li>
 <li><i class="arrow dies">✕</i>a message that a rule stopped</li>
-<li><i class="arrow">○</i>one that was not received</li>
+<li><i class="arrow">○</i>a message that was not received</li>
 </ul>"""

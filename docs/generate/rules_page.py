@@ -25,12 +25,9 @@ _PATH = re.compile(r"`([a-z_/]+\.py)`")
 _HEAD = """# Rules and their tests
 
 Each rule of [semantics.md](semantics.md), with the modules that it names or that name it, and the tests whose
-docstrings name it. *Not
-yet*: how many statements of the rule say that they are not modelled. {named} of {all} rules are named by a
-test.
+docstrings name it. *Not yet* counts the rule's statements that are not modelled. Tests name {named} of {all} rules.
 
-A test counts as a proof of a rule only if it names it. A blank is work to do, or a test that has not said
-what it proves.
+A test counts for a rule only if its docstring names the rule. With an empty cell no test does.
 """
 
 

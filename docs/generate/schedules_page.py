@@ -15,16 +15,17 @@ simulates each with {seeds} seeds.
 | column | meaning |
 |---|---|
 | agreed entries | results on which both recordings agree |
+| two seeds agree on | results on which two simulated runs agree, on average |
 | in every seed | agreed entries that hold in every seed |
 | seeds with all | seeds in which all agreed entries hold, including states, controllers and truncations |
-| reached by seeds | number of seeds that equal the whole recording; if none does, the first further seed that does |
+| reached by seeds | number of seeds that equal the whole recording; `seed N`: none of the {seeds}, but seed N |
 
 A schedule with one file had two equal recordings. The targets of writes were decided while the script ran. So the
 scripts of two recordings may differ, and each is compared with simulated runs of its own script.
 
 **{found} of {recordings} recordings are reached, {within} of them within {seeds} seeds. {rare} agreed entries are
-rare**, that is, in fewer than 1 in 50 seeds. Two recordings may agree on a rare outcome by chance. If they agreed on an
-impossible one, a rule would be wrong.
+rare**, that is, in fewer than 1 in 50 seeds. Two recordings may agree on a rare outcome by chance. An
+agreed entry that no seed reaches would show a wrong rule.
 
 The share of chance can be compared as well: of {results} results, **two recordings agree on {agreed}
 ({agreed_share:.0%}), two simulated runs on {by_two:.0f} ({by_two_share:.0%})**. Three races of real Kafka cause most of

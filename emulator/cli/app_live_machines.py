@@ -22,6 +22,12 @@ OPTIONS: Final[dict[str, Any]] = {
     "directory": Annotated[str | None, Parameter(help="One of the broker's log.dirs; by default the whole disk.")],
 }
 """Options of faults by the field of the fault."""
+AMOUNTS: Final = {
+    "jump_ms": "Milliseconds to move the clock; negative: backwards.",
+    "operation_ms": "Milliseconds more for each operation.",
+    "fsync_ms": "Milliseconds more for each fsync.",
+}
+"""Help of amounts of hardware faults, by the field of the fault."""
 HELP: Final = {
     "kill": "SIGKILL a node; its written data stays.",
     "stop": "SIGTERM a node: an orderly shutdown that may take its time.",
@@ -62,7 +68,7 @@ def _machine_command(fault: type[MachineStep]) -> Callable[..., int]:
 
 def _option(field: FieldInfo) -> inspect.Parameter:
     default = inspect.Parameter.empty if field.required else None if field.name in OPTIONS else field.default
-    annotation = OPTIONS.get(field.name, float)
+    annotation = OPTIONS.get(field.name) or Annotated[float, Parameter(help=AMOUNTS[field.name])]
     return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
 
 

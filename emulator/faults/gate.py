@@ -14,17 +14,17 @@ class Gate:
         self._gives_up_ms: float | None = None
         """Time when TCP gives up the frames lost now, computed at first use; None: not computed yet."""
         self._orphaned_ms: float | None = None
-        """Time since which no process holds the connection: TCP tries for less long."""
+        """Time of the process's close. TCP gives up earlier without a process."""
         self.first_lost_ms: float | None = None
         self.release_ms: float | None = None
 
     def orphan(self, now_ms: float) -> None:
-        """The process has closed its end; what it wrote before is the kernel's alone."""
+        """Note that the process has closed its end, so that TCP gives up earlier."""
         self._orphaned_ms = now_ms
         self._gives_up_ms = None
 
     def shut(self, now_ms: float, of: Retransmission) -> None:
-        """Shut the gate. `of`: retransmission of what is lost now; the first loss decides."""
+        """Shut the gate. `of`: schedule of retransmissions; that of the first loss counts."""
         if self.first_lost_ms is None:
             self.first_lost_ms = now_ms
             self._of = of

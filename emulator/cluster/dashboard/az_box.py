@@ -69,7 +69,7 @@ def draw_box(
     *,
     contradicted: bool,
 ) -> None:
-    """Draw a box of that size; its last line counts the nodes without a line."""
+    """Draw a box of that size. Where not all nodes fit, a line has the number of the others."""
     canvas.box(x, y, width, height, az, FRAME, TITLE)
     inner = width - 4
     lines = height - 2 - (figures is not None)

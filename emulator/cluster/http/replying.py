@@ -101,12 +101,12 @@ def turned_away(answer: Answer) -> Reply:
 
 
 def document(value: Any) -> Reply:
-    """A document that is no answer of the cluster."""
+    """A document of the server itself, such as its OpenAPI description."""
     return _reply(200, value)
 
 
 def headers_of(reply: Reply, date: str, *, close: bool) -> list[tuple[str, str]]:
-    """All headers. No cache keeps a reply, and no browser takes it for anything but JSON."""
+    """All headers; they forbid caching, and guesses of another content type."""
     return [
         ("date", date),
         ("content-type", "application/json"),

@@ -68,8 +68,8 @@ class IsrChange(msgspec.Struct):
 class State(msgspec.Struct):
     """A committed state of a partition.
 
-    `created`: it has no predecessor. `version`: of its znode. `reached`: the controller epoch committed by then,
-    whichever controller wrote this. `from_ms`, `until_ms`: while it was the newest; None: to the end.
+    `created`: it has no predecessor. `version`: of its znode. `reached`: the newest controller epoch committed by then;
+    an older controller may have written this state. `from_ms`, `until_ms`: while it was the newest; None: to the end.
     """
 
     topic_partition: TopicPartition
@@ -140,8 +140,8 @@ class Forgotten(msgspec.Struct, frozen=True):
 class QuiescentPeriod(msgspec.Struct, frozen=True):
     """A quiescent period [since_ms, end_ms], and the longest timeouts of any broker.
 
-    `stalled_ms`: longest wait for a response that never comes. That concerns a request for an ISR change to the
-    controller and, once links were broken, every request on a dead connection.
+    `stalled_ms`: longest wait for a response that never comes. A leader's request to change its ISR may wait so long.
+    If links were broken, every request on a dead connection may.
     """
 
     since_ms: float
@@ -209,7 +209,7 @@ class PositionLost(msgspec.Struct, frozen=True):
 class Waited(msgspec.Struct, frozen=True):
     """An attempt of an operation: a request of `client`, in its last incarnation, to a broker.
 
-    `timeout_ms`: when it gives up at the latest, 0 unknown. `ended_ms` None: no response, and not given up.
+    `timeout_ms`: the client's time limit; 0: unknown. `ended_ms` None: no response, and not given up.
     """
 
     operation: str
@@ -258,8 +258,8 @@ class Truth(msgspec.Struct):
     - `states`: committed states of partitions; `states_missing`: why some are unknown
     - `roles_seen`: count of replicas that ever had a role; `halted`: brokers that do not run at the end
 
-    A deleted topic is `t#1` here, its successor of the same name `t` (`t#2`, once that is deleted too). `gone`: those,
-    and topics whose deletion is in progress; the checks of final logs skip them.
+    A deleted topic is `t#1` here, its successor of the same name `t` (`t#2`, once that is deleted too). `gone`: deleted
+    topics, and topics whose deletion is in progress; the checks of final logs skip them.
     """
 
     logs: dict[TopicPartition, dict[str, list[Batch]]] = {}

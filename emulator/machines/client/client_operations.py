@@ -1,8 +1,8 @@
 """Recorded operations of clients: invoked, sent, answered, ended.
 
-An operation is one thing a caller wants (a record stored, records read); an attempt is one try of it. An operation
-ends exactly once: ok, failed (certainly not done) or unknown. One indefinite attempt makes a failure unknown: a
-request that timed out may be in the log although the retry was refused.
+An operation stores a record or reads records; an attempt is one request for it. An operation ends exactly once: ok,
+failed (certainly not done) or unknown. One indefinite attempt makes a failure unknown: a request that timed out may
+have been executed although the retry was refused.
 """
 
 from collections.abc import Sequence
@@ -34,13 +34,13 @@ class Operation:
 
     - `outcome` ("" until then), `offset` and `digest` of the record written (until then `digest` is of the last one
       sent);
-    - `reads`, the entries received, and the positions that it `left`; only if `kept`, for a consumer may read for
-      ever.
+    - `reads`: entries received; `left`: positions left. Both are empty without `kept`, because a consumer may read
+      for ever.
 
     `topic_id`: of the topic that a produce was written to, from the last response that names it. `requested_offset`:
     of the invocation. `broker`: the last attempt's. `over`: number of kept operations that had begun when it ended.
 
-    Of a consumer's, by its node's clock:
+    Only for a consumer's operation, by its node's clock:
 
     - `answered_ms`: times of the first and the last fetch response without an error;
     - `silent_ms`: the longest time between two.
@@ -237,7 +237,7 @@ class OperationLog:
         """Record a new operation, before a request leaves.
 
         `kind`: see `OperationInvoked`. `offset`: of a fetch, or the committed one. `client`: a Kafka client's,
-        other than the emulator's own. `values`: instead of `value`, of so many `records` of one batch; empty if
+        other than the emulator's own. `values`: those of the `records` of one batch, instead of `value`; empty if
         unknown.
         """
         self._count += 1
