@@ -149,7 +149,8 @@ def _metadata(brokers: dict[int, BrokerNode], topic_partition: TopicPartition, s
     for number, broker in brokers.items():
         known = broker.broker.metadata.partitions.get(topic_partition)
         if known is None or (known.leader, known.leader_epoch) != (state.leader, state.leader_epoch):
-            text = f"{topic_partition[0]}-{topic_partition[1]}: broker-{number} tells clients {known}; it is {state}"
+            held = "none" if known is None else _leader_text(known.leader, known.leader_epoch)
+            text = f"{_in_zookeeper(topic_partition, state)}, {held} in the metadata of broker-{number}"
             found.append(Unsettled("metadata", text, topic_partition, number))
     return found
 
@@ -168,6 +169,15 @@ def _controller(tree: Tree, candidates: dict[int, Controller]) -> list[Unsettled
     return []
 
 
+def _leader_text(leader: int, epoch: int) -> str:
+    return f"broker-{leader} (epoch {epoch})" if leader >= 0 else "none"
+
+
+def _in_zookeeper(topic_partition: TopicPartition, state: Leadership) -> str:
+    leader = _leader_text(state.leader, state.leader_epoch)
+    return f"{topic_partition[0]}-{topic_partition[1]}: the leader is {leader} in ZooKeeper"
+
+
 def _replicas(
     brokers: dict[int, BrokerNode], topic_partition: TopicPartition, assignment: tuple[int, ...], state: Leadership
 ) -> list[Unsettled]:
@@ -180,7 +190,7 @@ def _replicas(
         epoch = partition.leader_epoch if partition is not None else -1
         follows = partition.leader if partition is not None else -1
         if follows != state.leader or epoch != state.leader_epoch:
-            text = f"{name}: broker-{number} takes broker-{follows} for the leader, epoch {epoch}; it is {state}"
+            text = f"{_in_zookeeper(topic_partition, state)}, {_leader_text(follows, epoch)} at broker-{number}"
             found.append(Unsettled("role", text, topic_partition, number))
     if leader is None or leader.log is None or not leader.leads:
         return found

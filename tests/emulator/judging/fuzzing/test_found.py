@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.judging.fuzzing.execute import NO_RULE, tried
+from emulator.judging.fuzzing.execute import NO_RULE, Broken, tried
 from emulator.judging.fuzzing.finding_files import read
 
 pytestmark = pytest.mark.slow
@@ -36,12 +36,16 @@ SEED = re.compile(r"^# Seed (\d+)\.$", re.MULTILINE)
 KAFKA = re.compile(r'^kafka: \["(.+)"\]$', re.MULTILINE)
 
 
-def rules_broken(text: str) -> set[str]:
+def promises_broken(text: str) -> tuple[Broken, ...]:
     scenario, seed = read(text, "found"), SEED.search(text)
     assert scenario is not None and seed is not None
     trial = tried(scenario, int(seed[1]))
     assert not trial.bug and not trial.error
-    return {one.rule for one in trial.broken}
+    return trial.broken
+
+
+def rules_broken(text: str) -> set[str]:
+    return {one.rule for one in promises_broken(text)}
 
 
 def test_every_file_is_looked_at() -> None:
@@ -54,7 +58,9 @@ def test_a_known_error_is_there_where_a_version_has_it_and_nowhere_else(error: s
     scenario = read(text, error)
     assert scenario is not None and len(scenario.steps) <= STEPS_MAX
     named = f"({error.upper()})"
-    assert any(named in rule for rule in rules_broken(text)), error
+    found = [one for one in promises_broken(text) if named in one.rule]
+    assert f"# {found[0].text}" == text.splitlines()[0]
+    assert scenario.title == found[0].cause
     if MENDED[error]:
         mended = KAFKA.sub(f'kafka: ["{MENDED[error]}"]', text)
         assert mended != text
