@@ -9,7 +9,7 @@ class FaultRequested(Event):
 
     `rule`: its name in the run; `what`: its text ("cut az-0", "heal cut az-0").
     """
-    NAME = "fault_asked"
+    NAME = "fault_asked"        # as in all formats so far
     rule: str
     what: str
     expects_traffic: bool       # a cut of links that carry traffic must stop something

@@ -32,7 +32,7 @@ class IsrChangeRequested(OfPartition):
     `change`: shrink or expand. `through`: session (direct write) or controller (AlterIsr). `high_watermark`, `log_end`,
     `min_insync_replicas`: the leader's; `out_of_sync`: replicas that leave, each with its known log end.
     """
-    NAME = "isr_change_asked"
+    NAME = "isr_change_asked"   # as in all formats so far
     change: str
     was: str
     now: str

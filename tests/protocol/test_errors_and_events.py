@@ -70,6 +70,10 @@ def test_a_field_has_one_type_in_all_events() -> None:
     assert not isinstance(next(iter(found["topic"])), types.UnionType)
 
 
+KEPT = {"fault_asked": "fault_requested", "isr_change_asked": "isr_change_requested"}
+"""{name in files: name by its class}; runs and queries of users have the former."""
+
+
 def test_every_event_is_registered_under_its_own_name_and_level() -> None:
     declared = {
         cls for _, cls in inspect.getmembers(events, inspect.isclass)
@@ -79,7 +83,7 @@ def test_every_event_is_registered_under_its_own_name_and_level() -> None:
     for name, event in EVENTS.items():
         assert name == event.NAME
         assert event.LEVEL in LEVELS
-        assert name.replace("_", "") == event.__name__.lower()
+        assert KEPT.get(name, name).replace("_", "") == event.__name__.lower()
 
 
 @pytest.mark.parametrize("event", EVENTS.values(), ids=lambda e: e.NAME)
