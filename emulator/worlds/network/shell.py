@@ -208,7 +208,8 @@ class NodeShell:
     def emit(self, event: Event, cause: str) -> None:
         """Write an event of the shell itself."""
         self.events.write(event, cause, self.now)
-        self._flush_soon()
+        if not self._flush_due:
+            self._flush_soon()
 
     # --- life ------------------------------------------------------------------------------------------------
 
@@ -376,7 +377,8 @@ class NodeShell:
             return
         if self._recorder is not None:
             self._recorder.answered(now, event, letter.payload, effects)
-            self._flush_soon()
+            if not self._flush_due:
+                self._flush_soon()
         if self._stall_ms:
             self._held = (effects, letter.cause)
             return
@@ -389,7 +391,8 @@ class NodeShell:
                     self.switchboard.send(effect, cause)
                 case Emit():
                     self.events.write(effect.event, cause, now)
-                    self._flush_soon()
+                    if not self._flush_due:
+                        self._flush_soon()
                 case SetTimer(key, after_ms):
                     self._time.set(key, now.mono_ms + after_ms)
                 case CancelTimer(key):
@@ -418,9 +421,13 @@ class NodeShell:
     # --- files -----------------------------------------------------------------------------------------------
 
     def _flush_soon(self) -> None:
-        if not self._flush_due:
-            self._flush_due = True
-            self.call_at(self.clock.now_ms() + FLUSH_REAL_S * 1000 * self.clock.speed, self.flush)
+        """Set the deadline of the next flush: one, however often frames demand a flush before."""
+        self._flush_due = True
+        self.call_at(self.clock.now_ms() + FLUSH_REAL_S * 1000 * self.clock.speed, self._flush_by_deadline)
+
+    def _flush_by_deadline(self) -> None:
+        self._flush_due = False
+        self.flush()
 
     def report_and_flush(self) -> None:
         """Write the lateness until now, so that the next stop does not hide an earlier one."""
@@ -428,7 +435,6 @@ class NodeShell:
         self.flush()
 
     def flush(self) -> None:
-        self._flush_due = False
         self.events.flush()
         if self._recorder is not None:
             self._recorder.flush()

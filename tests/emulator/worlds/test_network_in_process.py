@@ -12,12 +12,14 @@ from emulator.storage.memory_files import MemoryFiles
 from emulator.topology import OBSERVER
 from emulator.worlds.network import switchboard
 from emulator.worlds.network.reports import ClusterError
+from emulator.worlds.network.shell import NodeShell
 from emulator.worlds.network.spec import EXIT_CRASHED, MachineSpec
+from protocol.events import OperationInvoked
 from protocol.framing import ProtocolError, encode
 from protocol.kinds import ExitKind
-from protocol.machine import Exit, Input, Now, Started
+from protocol.machine import Effect, Emit, Exit, Input, MessageReceived, Now, Send, Started
 from protocol.messages.message_base import Message
-from protocol.messages.session_messages import PingRequest
+from protocol.messages.session_messages import PingRequest, PingResponse
 from tests.emulator.worlds.conformance import seen, texts
 from tests.emulator.worlds.network_world import FACTORY, network_world
 from tests.emulator.worlds.scripted import build
@@ -43,6 +45,17 @@ class Player:
         if not self._waiting:
             return [Exit(0, "played")]
         return [act.Act(len(self.answers), self._waiting.pop(0))]
+
+
+class Answering:
+    """Answers each message, after a client's event about it."""
+
+    def step(self, now: Now, event: Input) -> list[Effect]:
+        if not isinstance(event, MessageReceived):
+            return []
+        number = event.correlation_id
+        invoked = OperationInvoked(f"op:{number}", "produce", "t", 0, 1, "v", 0, -1)
+        return [Emit(invoked), Send(event.connection, number, 0, PingResponse(zxid=number))]
 
 
 async def test_extra_effects_are_done_beside_the_machine_and_answered_by_inputs(tmp_path: Path) -> None:
@@ -118,6 +131,35 @@ async def test_a_full_disk_ends_the_shell_with_the_name_of_the_file(tmp_path: Pa
         await here.ended.wait()
         assert here.exit == Exit(EXIT_CRASHED, f"{events}: No space left on device", ExitKind.CRASHED)
         events.unlink()
+
+
+async def test_flushes_that_answers_need_set_no_deadlines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One deadline waits at a time, and the next is set when it has come."""
+    flush, flush_soon, flush_by_deadline = NodeShell.flush, NodeShell._flush_soon, NodeShell._flush_by_deadline
+    flushes: list[int] = []
+    waiting: list[int] = [0]
+
+    def counted_flush(one: NodeShell) -> None:
+        flushes.append(waiting[-1])
+        flush(one)
+
+    def counted_soon(one: NodeShell) -> None:
+        waiting.append(waiting[-1] + 1)
+        flush_soon(one)
+
+    def counted_deadline(one: NodeShell) -> None:
+        waiting.append(waiting[-1] - 1)
+        flush_by_deadline(one)
+
+    monkeypatch.setattr(NodeShell, "flush", counted_flush)
+    monkeypatch.setattr(NodeShell, "_flush_soon", counted_soon)
+    monkeypatch.setattr(NodeShell, "_flush_by_deadline", counted_deadline)
+    async with network_world(tmp_path) as world:
+        await world.cluster.run_here(OBSERVER, Answering())
+        await world.spawn("broker-0", {"open_to": [OBSERVER], "every_ms": 1.0})
+        await seen(world, "broker-0", "answer 300")
+        assert flushes.count(1) > 1, "before the deadline"
+        assert max(waiting) == 1
 
 
 async def test_a_peer_that_does_not_read_costs_a_bounded_number_of_bytes(
