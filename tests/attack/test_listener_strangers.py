@@ -49,9 +49,6 @@ class Switchboard:
         connection.sock.send(struct.pack(">i", arrived.correlation_id))
         connection.client.written()
 
-    def write_out(self) -> None:
-        pass
-
     def lost(self, connection: Any, reason: str) -> None:
         connection.sock.close()
         self.connected.remove(connection.name)
@@ -70,7 +67,7 @@ class Listener:
         self.addresses = [one.getsockname() for one in sockets]
         shell: Any = SimpleNamespace(
             settings=SimpleNamespace(life=life), full=False, switchboard=self.switchboard, emit=self._emit,
-            look_at_clock=lambda: None, until=_has_come, clock=Clock(0.0, 0.0, 1_000.0),
+            look_at_clock=lambda: None, until=_has_come, clock=Clock(0.0, 0.0, 1_000.0), turn=contextlib.nullcontext(),
         )  # fmt: skip
         startup: Any = SimpleNamespace(listens=True, reads_requests=True, knows_cluster=True)
         at = {"broker-0": Address(LOOPBACK, 1)}

@@ -208,6 +208,17 @@ async def receive(sock: socket.socket, size_bytes: int = READ_BYTES) -> bytes:
             await trio.lowlevel.wait_readable(sock)
 
 
+async def receive_next(sock: socket.socket) -> bytes:
+    """As `receive`, from a peer that was served before.
+
+    It waits first: most such peers send again after their answer. One that never stops leaves others their turn.
+    """
+    if sock.fileno() < 0:
+        raise trio.ClosedResourceError
+    await trio.lowlevel.wait_readable(sock)
+    return await receive(sock)
+
+
 async def receive_exactly(sock: socket.socket, size_bytes: int) -> bytes:
     """Read that many bytes. Raises ProtocolError if the stream ends before."""
     data = b""

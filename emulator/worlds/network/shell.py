@@ -1,7 +1,8 @@
 """The shell runs one machine: a bounded mailbox, a step per input, its effects in order.
 
 Readers of connections and the clock put letters into the mailbox; the shell takes one, steps the machine without
-waiting, and carries out its effects. Events of client level are on disk before any frame leaves. A full mailbox blocks
+waiting, and carries out its effects. It takes a reader's letters in the reader's own task (`turn`), others in its own:
+most inputs need no change of task. Events of client level are on disk before any frame leaves. A full mailbox blocks
 the readers, and so slows down the senders.
 
 A machine's exception is a bug: the last event has its place, and the process ends with code 70. Faults of the world are
@@ -10,7 +11,6 @@ inputs.
 
 import socket
 import traceback
-from collections import deque
 from collections.abc import Awaitable, Callable
 from pathlib import Path as FilePath
 from typing import Any
@@ -23,7 +23,7 @@ from emulator.toplevel_errors import LACKING
 from emulator.worlds.network.clock import Clock
 from emulator.worlds.network.connection import State
 from emulator.worlds.network.event_file import FLUSH_REAL_S, EventFile
-from emulator.worlds.network.mailbox import Letter
+from emulator.worlds.network.mailbox import Letter, Mailbox, Turn
 from emulator.worlds.network.recorder import InputRecorder
 from emulator.worlds.network.spec import EXIT_CRASHED, ShellSettings
 from emulator.worlds.network.switchboard import Switchboard
@@ -53,8 +53,6 @@ from protocol.machine import (
 )
 from protocol.messages.status_messages import NodeStatus
 
-MAILBOX_MAX = 1024
-"""Limit of waiting inputs; readers pause above it."""
 LEAVE_LIMIT_MS = 30_000.0
 """Limit in scenario time for frames of an ended process that a slow link still holds back."""
 BURST = 32
@@ -96,10 +94,11 @@ class NodeShell:
         self._machine = machine
         self._extra_effects = extra_effects
         self._files = files
-        self._mailbox: deque[Letter] = deque()
-        self._wake = trio.Event()
-        self._room = trio.Event()
-        self._room.set()
+        self._mailbox = Mailbox()
+        self.post_letter, self.wait_room = self._mailbox.post, self._mailbox.wait_room
+        self.turn = Turn(self._mailbox, self._take_turn)
+        self._failure: Exception | None = None
+        """Raised in a reader's turn; the shell's own task raises it again."""
         self._time = Timekeeper(
             self.clock, self.look_at_clock, self._timer_fired, lambda report: self.emit(report, "clock")
         )
@@ -142,7 +141,7 @@ class NodeShell:
         self._over = True
         self.exit = self.exit or Exit(0, reason)
         self.events.flush()
-        self._wake.set()
+        self._mailbox.wake()
 
     def announce_pause(self) -> None:
         """The injector is about to stop this process: its events until now can be read meanwhile."""
@@ -247,27 +246,42 @@ class NodeShell:
         return self._nursery
 
     async def _act(self) -> None:
-        mailbox = self._mailbox
+        letters = self._mailbox.letters
         while self.exit is None:
-            if not mailbox:
-                self._wake = trio.Event()
-                await self._wake.wait()
-            self._handle_some()
-            self.switchboard.write_out()
+            if not letters and self._held is None and self._failure is None:
+                await self._mailbox.wait()
+            if self._failure is not None:
+                raise self._failure
+            self._work()
             if self._held is not None:
                 await self._finish_slowly(*self._held)
-            if self._awaited:
-                self._notify_awaited()
-            if len(mailbox) < MAILBOX_MAX // 2 and not self._room.is_set():
-                self._room.set()
-            if mailbox:
+            if letters:
                 await trio.lowlevel.checkpoint()
 
+    def _take_turn(self) -> None:
+        """Work in a reader's task; the shell's own task does the rest, and raises the exceptions."""
+        if self.exit is None:
+            try:
+                self._work()
+            except Exception as error:
+                self._failure = error
+        if self._mailbox.letters or self._held is not None or self.exit is not None or self._failure is not None:
+            self._mailbox.wake()
+
+    def _work(self) -> None:
+        """Handle some of the letters, and write what they order."""
+        self._handle_some()
+        self.switchboard.write_out()
+        if self._awaited:
+            self._notify_awaited()
+        self._mailbox.let_readers_go_on()
+
     def _handle_some(self) -> None:
-        for _ in range(min(BURST, len(self._mailbox))):
+        letters = self._mailbox.letters
+        for _ in range(min(BURST, len(letters))):
             if self.exit is not None or self._held is not None:
                 return
-            self._handle(self._mailbox.popleft())
+            self._handle(letters.popleft())
 
     async def _finish_slowly(self, effects: list[Any], cause: str) -> None:
         """A step that a slow disk holds: what it orders happens at its end, and inputs wait."""
@@ -278,6 +292,8 @@ class NodeShell:
         if self.exit is None:
             self._carry_out(effects, cause, self.look_at_clock())
             self.switchboard.write_out()
+            if self._awaited:
+                self._notify_awaited()
 
     async def _last_words(self) -> None:
         """Send the remaining frames, as a kernel does after a process's end; then write the end.
@@ -327,23 +343,12 @@ class NodeShell:
         place = f"{FilePath(frame.filename).name}:{frame.lineno} in {frame.name}"
         self.exit = Exit(EXIT_CRASHED, f"{type(error).__name__}: {error} ({place})", ExitKind.CRASHED)
 
-    # --- the mailbox -----------------------------------------------------------------------------------------
-
-    def post_letter(self, letter: Letter) -> None:
-        self._mailbox.append(letter)
-        if not self._wake.is_set():
-            self._wake.set()
+    # --- inputs ----------------------------------------------------------------------------------------------
 
     @property
     def full(self) -> bool:
         """Whether the mailbox is full."""
-        return len(self._mailbox) >= MAILBOX_MAX
-
-    async def wait_room(self) -> None:
-        """Return when the mailbox takes more: backpressure for readers."""
-        if len(self._mailbox) >= MAILBOX_MAX and self._room.is_set():
-            self._room = trio.Event()
-        await self._room.wait()
+        return self._mailbox.full
 
     def look_at_clock(self) -> Now:
         self.now = self.clock.now()

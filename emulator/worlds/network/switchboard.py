@@ -20,7 +20,7 @@ from emulator.worlds.network.connection import (
     State,
     Translator,
     connect,
-    receive,
+    receive_next,
 )
 from emulator.worlds.network.mailbox import AnsweredHere, Host, Letter, Outgoing
 from emulator.worlds.network.spec import Address
@@ -295,7 +295,7 @@ class Switchboard:
         reason = "closed by peer"
         try:
             while True:
-                data = await receive(sock)
+                data = await receive_next(sock)
                 self._host.look_at_clock()
                 if data and connection.state is not State.STANDING:
                     await trio.lowlevel.checkpoint()  # a peer that goes on sending has no more than its turn
@@ -304,13 +304,14 @@ class Switchboard:
                     if decoder.pending_bytes:
                         reason = f"closed by peer with {decoder.pending_bytes} bytes of a torn frame"
                     break
-                while payloads := decoder.feed(data):
-                    data = b""
-                    for payload in payloads:
-                        frame = decode(payload)
-                        if connection.conversation is not None:
-                            connection.conversation.hear(frame.message, frame.correlation_id)
-                        self._offer_in(connection, (frame, payload))
+                with self._host.turn:
+                    while payloads := decoder.feed(data):
+                        data = b""
+                        for payload in payloads:
+                            frame = decode(payload)
+                            if connection.conversation is not None:
+                                connection.conversation.hear(frame.message, frame.correlation_id)
+                            self._offer_in(connection, (frame, payload))
                 if self._host.full:
                     await self._host.wait_room()
                 if connection.back.waiting > INCOMING_FRAMES_MAX and connection.state is State.STANDING:

@@ -10,7 +10,8 @@ from emulator.faults.link_rule_building import rule_of
 from emulator.faults.link_words import parse
 from emulator.storage.memory_files import MemoryFiles
 from emulator.topology import OBSERVER
-from emulator.worlds.network import switchboard
+from emulator.worlds.network import shell, switchboard
+from emulator.worlds.network.mailbox import Mailbox
 from emulator.worlds.network.reports import ClusterError
 from emulator.worlds.network.shell import NodeShell
 from emulator.worlds.network.spec import EXIT_CRASHED, MachineSpec
@@ -133,6 +134,41 @@ async def test_a_full_disk_ends_the_shell_with_the_name_of_the_file(tmp_path: Pa
         events.unlink()
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
+async def test_a_full_disk_ends_the_shell_although_a_peers_message_met_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client's event is written before the answer leaves, in the turn of the peer's reader."""
+    monkeypatch.setattr(shell, "FLUSH_REAL_S", 1_000.0)
+    async with network_world(tmp_path) as world:
+        events = world.cluster.run_dir / "events" / f"{OBSERVER}.1.jsonl"
+        events.parent.mkdir(exist_ok=True)
+        events.symlink_to("/dev/full")
+        here = await world.cluster.run_here(OBSERVER, Answering())
+        await world.spawn("broker-0", {"open_to": [OBSERVER], "every_ms": 50.0})
+        await here.ended.wait()
+        assert here.exit == Exit(EXIT_CRASHED, f"{events}: No space left on device", ExitKind.CRASHED)
+        events.unlink()
+
+
+async def test_messages_are_handled_in_their_readers_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The shell's own task sleeps on."""
+    waits = 0
+    wait = Mailbox.wait
+
+    async def counted(mailbox: Mailbox) -> None:
+        nonlocal waits
+        waits += 1
+        await wait(mailbox)
+
+    monkeypatch.setattr(Mailbox, "wait", counted)
+    async with network_world(tmp_path) as world:
+        await world.cluster.run_here(OBSERVER, build(None, MemoryFiles(), {}))
+        await world.spawn("broker-0", {"open_to": [OBSERVER], "every_ms": 20.0})
+        await seen(world, "broker-0", "answer 100")
+        assert waits < 20, "for the start, for the connection, and where many came at once"
+
+
 async def test_flushes_that_answers_need_set_no_deadlines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One deadline waits at a time, and the next is set when it has come."""
     flush, flush_soon, flush_by_deadline = NodeShell.flush, NodeShell._flush_soon, NodeShell._flush_by_deadline
@@ -198,7 +234,7 @@ async def test_what_no_frame_holds_costs_its_connection_and_not_the_node(
 async def test_a_full_mailbox_pauses_reading_and_nothing_is_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("emulator.worlds.network.shell.MAILBOX_MAX", 8)
+    monkeypatch.setattr("emulator.worlds.network.mailbox.MAILBOX_MAX", 8)
     async with network_world(tmp_path) as world:
         machine = build(None, MemoryFiles(), {})
         here = await world.cluster.run_here(OBSERVER, machine)

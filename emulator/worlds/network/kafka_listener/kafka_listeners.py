@@ -14,7 +14,7 @@ from typing import Final, Protocol
 import trio
 
 from emulator.worlds.network.accepting import accept_all
-from emulator.worlds.network.connection import READ_BYTES, Connection, receive
+from emulator.worlds.network.connection import READ_BYTES, Connection, receive, receive_next
 from emulator.worlds.network.kafka_listener.advertised_listeners import Place
 from emulator.worlds.network.kafka_listener.client import Arrived, KafkaClient
 from emulator.worlds.network.kafka_listener.client_observer import ClientObserver
@@ -219,8 +219,8 @@ class KafkaListeners:
             while True:
                 for one in arrived:
                     client.taken(one)
-                    switchboard.offer_in_translation(connection, one, one.request.client_id)
-                    switchboard.write_out()
+                    with self._shell.turn:
+                        switchboard.offer_in_translation(connection, one, one.request.client_id)
                     await client.wait_free()
                     if client.over:  # Kafka, too, discards requests of a client that it cannot answer
                         return
@@ -231,11 +231,11 @@ class KafkaListeners:
                     continue
                 arrived = []
                 with trio.CancelScope() as scope:
-                    data = await receive(sock)
+                    data = await receive_next(sock)
                     payloads.extend(decoder.feed(data) if data else ())
                     while data and decoder.pending_bytes and not payloads:
                         self._unended.hold(connection.id, decoder.pending_bytes, scope)
-                        data = await receive(sock)
+                        data = await receive_next(sock)
                         payloads.extend(decoder.feed(data) if data else ())
                 self._unended.hold(connection.id, 0, scope)
                 if scope.cancelled_caught:

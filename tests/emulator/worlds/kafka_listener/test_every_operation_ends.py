@@ -20,7 +20,7 @@ from emulator.worlds.network.clock import Clock
 from emulator.worlds.network.kafka_listener.advertised_listeners import Place
 from emulator.worlds.network.kafka_listener.codec import listener_of
 from emulator.worlds.network.kafka_listener.kafka_listeners import KafkaListeners
-from emulator.worlds.network.mailbox import Letter
+from emulator.worlds.network.mailbox import Letter, Mailbox, Turn
 from emulator.worlds.network.spec import Address, Life, ShellSettings
 from emulator.worlds.network.switchboard import Switchboard
 from protocol.events import Event, OperationEnded, OperationInvoked
@@ -67,6 +67,10 @@ class Shell:
         self.due: list[tuple[float, Any]] = []
         self.links = LinkState(BROKER.name, 7)
         self.switchboard = Switchboard(self, self.links)
+
+    @property
+    def turn(self) -> Turn:
+        return Turn(Mailbox(), self.switchboard.write_out)
 
     async def wait_room(self) -> None:
         raise AssertionError("the mailbox is never full here")
