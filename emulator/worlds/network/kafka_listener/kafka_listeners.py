@@ -200,7 +200,7 @@ class KafkaListeners:
         name = f"{place.title}.{self._shell.settings.life.incarnation}#{self._clients}"
         client = KafkaClient(self._observer, lambda: _is_there(sock))
         connection = self._shell.switchboard.accepted_in_translation(name, place.peer, sock, client)
-        await self._converse(listener, connection, sock, client, decoder, [arrived], deque(payloads))
+        await self._converse(listener, connection, sock, client, decoder, arrived, deque(payloads))
 
     async def _converse(
         self,
@@ -209,42 +209,49 @@ class KafkaListeners:
         sock: socket.socket,
         client: KafkaClient,
         decoder: FrameDecoder,
-        arrived: list[Arrived],
+        arrived: Arrived,
         payloads: deque[bytes],
     ) -> None:
-        """Serve requests one after the other, until the connection's end."""
+        """Serve requests one after the other, until the connection's end.
+
+        The next one, if it was received with this one, is decoded while this one waits for its response.
+        """
         switchboard = self._shell.switchboard
         reason = "closed by peer"
         try:
             while True:
-                for one in arrived:
-                    client.taken(one)
-                    with self._shell.turn:
-                        switchboard.offer_in_translation(connection, one, one.request.client_id)
-                    await client.wait_free()
-                    if client.over:  # Kafka, too, discards requests of a client that it cannot answer
-                        return
-                    if self._shell.full:
-                        await self._shell.wait_room()
-                if payloads:
-                    arrived = [_read(payloads.popleft(), listener)]
+                client.taken(arrived)
+                with self._shell.turn:
+                    switchboard.offer_in_translation(connection, arrived, arrived.request.client_id)
+                following = _read_or_refuse(payloads.popleft(), listener) if payloads else None
+                await client.wait_free()
+                if client.over:  # Kafka, too, discards requests of a client that it cannot answer
+                    return
+                if self._shell.full:
+                    await self._shell.wait_room()
+                if isinstance(following, ProtocolError):
+                    raise following
+                if following is not None:
+                    arrived = following
                     continue
-                arrived = []
-                with trio.CancelScope() as scope:
-                    data = await receive_next(sock)
-                    payloads.extend(decoder.feed(data) if data else ())
-                    while data and decoder.pending_bytes and not payloads:
-                        self._unended.hold(connection.id, decoder.pending_bytes, scope)
-                        data = await receive_next(sock)
-                        payloads.extend(decoder.feed(data) if data else ())
-                self._unended.hold(connection.id, 0, scope)
-                if scope.cancelled_caught:
-                    reason = f"{UNENDED_BYTES_MAX} bytes of unended frames are held, and others needed the room"
-                    self._refuse(connection.name, reason)
-                    break
-                self._shell.look_at_clock()
+                data = await receive_next(sock)
+                payloads.extend(decoder.feed(data) if data else ())
+                if data and not payloads:
+                    with trio.CancelScope() as scope:
+                        try:
+                            while data and not payloads:
+                                self._unended.hold(connection.id, decoder.pending_bytes, scope)
+                                data = await receive_next(sock)
+                                payloads.extend(decoder.feed(data) if data else ())
+                        finally:
+                            self._unended.hold(connection.id, 0, scope)
+                    if scope.cancelled_caught:
+                        reason = f"{UNENDED_BYTES_MAX} bytes of unended frames are held, and others needed the room"
+                        self._refuse(connection.name, reason)
+                        break
                 if not data:
                     break
+                arrived = _read(payloads.popleft(), listener)
         except ProtocolError as error:
             reason = f"refused: {error}"
             self._refuse(connection.name, str(error))
@@ -268,6 +275,14 @@ def _read(payload: bytes, listener: Listener) -> Arrived:
     """Decode and translate a frame. Raises ProtocolError."""
     request = read_request(payload, listener)
     return Arrived(request.correlation_id, request.version, message_of(request), request)
+
+
+def _read_or_refuse(payload: bytes, listener: Listener) -> Arrived | ProtocolError:
+    """`_read`, whose error counts after the request before it."""
+    try:
+        return _read(payload, listener)
+    except ProtocolError as error:
+        return error
 
 
 def _is_there(sock: socket.socket) -> bool:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
+import pytest
 import trio
 import trio.testing
 from hypothesis import example, given, settings
@@ -23,7 +24,7 @@ from emulator.worlds.network.kafka_listener.kafka_listeners import KafkaListener
 from emulator.worlds.network.mailbox import Letter, Mailbox, Turn
 from emulator.worlds.network.spec import Address, Life, ShellSettings
 from emulator.worlds.network.switchboard import Switchboard
-from protocol.events import Event, OperationEnded, OperationInvoked
+from protocol.events import Event, FrameRefused, OperationEnded, OperationInvoked
 from protocol.gates import gates_for
 from protocol.ids import BrokerId, Offset
 from protocol.link_rules import LinkRule
@@ -117,6 +118,10 @@ class Shell:
             )
         self.switchboard.write_out()
 
+    def step_all(self) -> None:
+        while self.letters:
+            self.step()
+
 
 def frame(number: int, acks: int, records: int) -> bytes:
     request = REQUESTS[0]
@@ -139,17 +144,23 @@ class Started:
 class Clients:
     """Kafka clients, which send requests behind one another and read nothing."""
 
+    kafka_listener: KafkaListeners
+    """They are connected to it."""
+
     def __init__(self, address: Any) -> None:
         self._address = address
         self._sockets: dict[int, socket.socket] = {}
         self._sent = 0
 
-    def send(self, client: int, acks: int, records: int) -> None:
+    def send(self, client: int, acks: int, records: int, then: bytes = b"") -> None:
+        self._sent += 1
+        self.send_bytes(client, frame(self._sent, acks, records) + then)
+
+    def send_bytes(self, client: int, data: bytes) -> None:
         if client not in self._sockets:
             self._sockets[client] = socket.create_connection(self._address)
-        self._sent += 1
         with contextlib.suppress(OSError):
-            self._sockets[client].sendall(frame(self._sent, acks, records))
+            self._sockets[client].sendall(data)
 
     def close(self, client: int, reset: bool) -> None:
         sock = self._sockets.pop(client, None)
@@ -207,6 +218,47 @@ async def _play(actions: list[tuple[Any, ...]]) -> None:
         shell.switchboard.close_all()
 
 
+@pytest.mark.trio
+async def test_a_request_that_is_none_is_refused_after_the_answer_to_the_one_before_it() -> None:
+    """It is decoded while the one before it waits for its answer."""
+    async with trio.open_nursery() as nursery:
+        shell = Shell(nursery)
+        with _listening(shell) as (accept, clients):
+            nursery.start_soon(accept)
+            clients.send(0, -1, 1, then=b"\0\0\0\x01x")
+            await trio.testing.wait_all_tasks_blocked()
+            assert _begun(shell) and not _ended(shell) and not _refusals(shell)
+            shell.step_all()
+            await trio.testing.wait_all_tasks_blocked()
+            assert [one.outcome for one in shell.emitted if isinstance(one, OperationEnded)] == ["ok"]
+            assert _refusals(shell) == ["a request of 1 bytes has no header"]
+            nursery.cancel_scope.cancel()
+        shell.switchboard.close_all()
+
+
+@pytest.mark.trio
+async def test_a_connection_that_is_reset_within_a_frame_holds_no_bytes() -> None:
+    async with trio.open_nursery() as nursery:
+        shell = Shell(nursery)
+        with _listening(shell) as (accept, clients):
+            nursery.start_soon(accept)
+            clients.send(0, 0, 1)
+            await trio.testing.wait_all_tasks_blocked()
+            shell.step_all()
+            clients.send_bytes(0, frame(2, 0, 1)[:20])
+            await trio.testing.wait_all_tasks_blocked()
+            assert clients.kafka_listener._unended._bytes == 20
+            clients.close(0, reset=True)
+            await trio.testing.wait_all_tasks_blocked()
+            assert clients.kafka_listener._unended._bytes == 0
+            nursery.cancel_scope.cancel()
+        shell.switchboard.close_all()
+
+
+def _refusals(shell: Shell) -> list[str]:
+    return [event.reason for event in shell.emitted if isinstance(event, FrameRefused)]
+
+
 @contextlib.contextmanager
 def _listening(shell: Any) -> Iterator[tuple[Callable[[], Awaitable[None]], Clients]]:
     listener = socket.create_server(("127.0.0.1", 0))
@@ -216,6 +268,7 @@ def _listening(shell: Any) -> Iterator[tuple[Callable[[], Awaitable[None]], Clie
     clients = Clients(address)
     try:
         kafka_listener = KafkaListeners(shell, Started(), gates_for("2.8"), BrokerId(0), [place], [listener])
+        clients.kafka_listener = kafka_listener
         yield lambda: kafka_listener._accept(listener_of(gates_for("2.8"), place), listener), clients
     finally:
         clients.close_all()
