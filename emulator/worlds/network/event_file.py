@@ -11,9 +11,8 @@ from pathlib import Path
 
 import msgspec
 import structlog
-from structlog.typing import EventDict, WrappedLogger
+from structlog.typing import EventDict, Processor, WrappedLogger
 
-from emulator.regular_files import named
 from protocol.events import EVENT_FORMAT, Event
 from protocol.machine import Now
 
@@ -24,12 +23,19 @@ UNFLUSHED_MAX = 1000
 _encoder = msgspec.json.Encoder()
 
 
-def _render(_logger: WrappedLogger, _method: str, line: EventDict) -> bytes:
-    """structlog's last processor: bytes of the line, the envelope before `event` and its fields."""
-    fields = _encoder.encode(line.pop("fields"))
-    line["event"] = line.pop("event")
-    envelope = _encoder.encode(line)
-    return b"%b%b%b\n" % (envelope[:-1], b"," if len(fields) > 2 else b"", fields[1:])
+def _renderer(envelope: dict[str, object]) -> Processor:
+    """structlog's last processor: bytes of the line, the envelope before `event` and its fields.
+
+    `envelope`: its first fields, which are the same in all lines and encoded once.
+    """
+    same = _encoder.encode(envelope)[:-1]
+
+    def render(_logger: WrappedLogger, _method: str, line: EventDict) -> bytes:
+        fields = _encoder.encode(line.pop("fields"))
+        line["event"] = line.pop("event")
+        return b"%b,%b%b%b\n" % (same, _encoder.encode(line)[1:-1], b"," if len(fields) > 2 else b"", fields[1:])
+
+    return render
 
 
 class _Lines:
@@ -48,22 +54,23 @@ class _File:
     def __init__(self, path: Path, **envelope: object) -> None:
         self._path = path
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-        self._lines = _Lines()
+        lines = _Lines()
+        self.waiting = lines.waiting
+        """Lines that are not in the file yet."""
         bound = structlog.wrap_logger(
-            self._lines, processors=[_render], wrapper_class=structlog.BoundLoggerBase, context_class=dict
+            lines, processors=[_renderer(envelope)], wrapper_class=structlog.BoundLoggerBase, context_class=dict
         )
-        self.log = bound.bind(**envelope)
-
-    @property
-    def waiting(self) -> int:
-        return len(self._lines.waiting)
+        self.log = bound.bind()
 
     def flush(self) -> None:
-        data = b"".join(self._lines.waiting)
-        self._lines.waiting.clear()
-        with named(self._path):
+        data = b"".join(self.waiting)
+        self.waiting.clear()
+        try:
             while data:
                 data = data[os.write(self._fd, data) :]
+        except OSError as error:
+            error.filename = str(self._path)  # os.write does not name it
+            raise
 
     def close(self) -> None:
         os.close(self._fd)
@@ -101,7 +108,7 @@ class EventFile:
         )  # fmt: skip
         if level == "client":
             self.urgent = True
-        if file.waiting > UNFLUSHED_MAX:
+        if len(file.waiting) > UNFLUSHED_MAX:
             self.flush()
 
     def flush(self) -> None:
