@@ -5,7 +5,6 @@ on a client's connection. The sender then mistakes the receiver for another node
 machine never receives the message, so no machine has to handle it.
 """
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import ClassVar, Final, Protocol, runtime_checkable
 
@@ -173,13 +172,14 @@ class Conversation:
     def __init__(self, accepted: AcceptedMessages, purpose: str, *, opened: bool) -> None:
         self._purpose = purpose
         self._accepted = (UNSOLICITED if opened else accepted).get(purpose, frozenset())
-        self._outstanding: Counter[tuple[int, int]] = Counter()
+        self._outstanding: dict[tuple[int, int], int] = {}
         """{(API key, correlation id): requests without a response}."""
 
     def say(self, message: Message, correlation_id: int) -> None:
         """Record a message that this end sends."""
         if message.DIRECTION == REQUEST and not (type(message) is ProduceRequest and message.acks == 0):
-            self._outstanding[message.API_KEY, correlation_id] += 1
+            place = (message.API_KEY, correlation_id)
+            self._outstanding[place] = self._outstanding.get(place, 0) + 1
 
     def hear(self, message: Message, correlation_id: int) -> None:
         """Check a message that the other end sent. Raises OutOfPlace."""

@@ -118,6 +118,8 @@ class FrameDecoder:
         at the next call.
         """
         buffer = self._buffer
+        if not buffer and len(data) >= 4 and 0 < len(data) - 4 == _LENGTH.unpack_from(data)[0] <= self._max_frame_bytes:
+            return [bytes(data[4:])]  # most often it is one whole frame
         buffer += data
         payloads: list[bytes] = []
         position = 0
@@ -130,7 +132,8 @@ class FrameDecoder:
                 raise ProtocolError(f"a frame of {length} bytes; allowed are 1 to {self._max_frame_bytes}")
             if available - position - 4 < length:
                 break
-            payloads.append(bytes(buffer[position + 4 : position + 4 + length]))
+            with memoryview(buffer) as view:
+                payloads.append(bytes(view[position + 4 : position + 4 + length]))
             position += 4 + length
         if position:
             del buffer[:position]
