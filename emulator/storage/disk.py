@@ -21,7 +21,6 @@ from emulator.storage.files import (
     DiskFull,
     FileMissing,
     OperationHook,
-    StorageError,
     check_path,
     directory_of,
 )
@@ -94,14 +93,13 @@ class DiskFiles:
         self._demand_room(path, len(data))
         file = self._appending(path, create=True)
         try:
-            with _reported(path):
-                _write(file.descriptor, data)
-        except StorageError:
+            _write(file.descriptor, data)
+        except OSError as error:
             # An append happens whole or not at all. If truncate fails as well, the next operation reads the size anew.
             self._close(path)
             with _reported(path):
                 os.truncate(self._real(path), file.size_bytes)
-            raise
+            raise _fault(path, error) from None
         file.size_bytes += len(data)
         return file.size_bytes
 
@@ -109,9 +107,12 @@ class DiskFiles:
         assert position >= 0 and size_bytes >= 0
         self._before("read", path)
         file = self._open.get(path)
-        with _reported(path):
-            if file is not None:
+        if file is not None:
+            try:
                 return _read(file.descriptor, position, size_bytes)
+            except OSError as error:
+                raise _fault(path, error) from None
+        with _reported(path):
             self._demand_file(path)
             with _descriptor(self._real(path), _READ) as descriptor:
                 return _read(descriptor, position, size_bytes)
