@@ -14,7 +14,6 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
 from audit.checks.check import Check
-from audit.concurrent_queries import side_by_side
 from audit.event_groups import COLUMNS
 from audit.event_lines import read_lines, run_keys
 from audit.input import RunDirectory, converted
@@ -60,9 +59,7 @@ def judge(
         how = How(tallied=not small, wire=wire)
         crashed: dict[str, str] = {}
         try:
-            if small:
-                make(facts.makers())
-            rows = rows_of(facts, questions(checks, evidence_max, how, apart=facts.of_few))
+            rows = rows_of(facts, questions(checks, evidence_max, how, apart=facts.of_few, empty=facts.is_empty))
         except PySparkException:
             about, apart = questions_apart(checks, evidence_max, how)
             rows = rows_of(facts, [about])
@@ -77,12 +74,6 @@ def judge(
         for name, reason in crashed.items():
             of_run.findings[name].crashed = reason
     return judged
-
-
-def make(makers: Sequence[Sequence[DataFrame]]) -> None:
-    """Run the queries of `Facts.makers`."""
-    for floor in makers:
-        side_by_side(collected, floor)
 
 
 def rows_of(facts: Facts, queries: Sequence[str]) -> Rows:

@@ -71,7 +71,7 @@ def lines_in_files(spark: SparkSession, runs: Sequence[RunDirectory], path: str)
     """
     shutil.rmtree(path, ignore_errors=True)
     lines: DataFrame | None
-    if is_local(str(spark.sparkContext.master)) and not any(file.too_long for run in runs for file in run.files):
+    if is_local(str(spark.conf.get("spark.master"))) and not any(file.too_long for run in runs for file in run.files):
         left = Path(path, "left")
         try:
             _Compacting(runs, Path(path), left).run()

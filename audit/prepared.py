@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from audit.blocks import RARE_COLUMN
 from audit.checks.reordered import FALLS
+from audit.empty_queries import Known
 from audit.event_counts import OF_LEFT as TALLIES_OF_LEFT
 from audit.event_groups import FREQUENT, RARE, REST, TABLES
 from audit.event_lines import PROBLEM, spark_schema
@@ -22,7 +23,7 @@ from audit.settled_tables import WAITED
 from audit.small_tables import are_few, number_of, placed
 from audit.states import STATES
 from audit.suspect_offsets import ODD_PLACES
-from audit.table_catalog import FLOORS, Facts, in_memory
+from audit.table_catalog import FLOORS, Facts, in_memory, make
 from audit.topic_incarnations import OF_LOGS, Lives, lives_in_files, lives_in_rows
 
 if TYPE_CHECKING:
@@ -32,22 +33,33 @@ _OF_A_LOG = {"appends": "true", "watermarks": "true"}
 """{table: whether a row is of its node's log}, where one is"""
 
 
-def prepare(spark: SparkSession, runs: Sequence[RunDirectory], lines: DataFrame | Kept) -> Facts:
+def prepare(
+    spark: SparkSession, runs: Sequence[RunDirectory], lines: DataFrame | Kept, *, ahead: bool = False
+) -> Facts:
     """Make the tables, which are views of the session from now on.
 
     `lines`: the lines of `runs` with COLUMNS, read when first needed; or their cache in files. Data that may not fit in
-    memory lies beside that cache.
+    memory lies beside that cache. `ahead`: only plan the tables, before there are lines.
     """
-    return _prepare_big(spark, runs, lines) if isinstance(lines, Kept) else _prepare_small(spark, runs, lines)
+    if isinstance(lines, Kept):
+        return _prepare_big(spark, runs, lines)
+    return _prepare_small(spark, runs, lines, ahead=ahead)
 
 
-def _prepare_small(spark: SparkSession, runs: Sequence[RunDirectory], lines: DataFrame) -> Facts:
+def _prepare_small(spark: SparkSession, runs: Sequence[RunDirectory], lines: DataFrame, *, ahead: bool) -> Facts:
     lines = in_memory(with_family(lines))
-    facts = Facts(spark, runs, small=True, rare=False, many=set())
+    facts = Facts(spark, runs, small=True, rare=False, many=set(), known=None if ahead else Known())
+    lines.createOrReplaceTempView("lines")
+    if not ahead:
+        facts.learn_events("lines")
     lives = lives_in_files(runs)
+    families = frozenset(table for table in TABLES if ahead or not facts.is_empty(f"SELECT * FROM {table}"))
     # A scan of kept rows copies them whole, so each family is kept for itself (docs/audit-cost.md).
-    _open(facts, lines, _of_family(lines, "rest"), lives, keep=in_memory)
+    _open(facts, lines, _of_family(lines, "rest"), lives, families=families, keep=in_memory)
+    facts.note_empty({"logs": LOGS})
     in_memory(_without_gone(facts.sql(LOGS), lives)).createOrReplaceTempView("logs")
+    if not ahead:
+        make(facts.queries_of((("rest", *families), ("logs",))))
     for floor in FLOORS:
         facts.keep(floor)
     return facts
@@ -58,11 +70,13 @@ def _prepare_big(spark: SparkSession, runs: Sequence[RunDirectory], kept: Kept) 
     rest = _of_family(kept.lines, "rest").select(*FREQUENT, rare).select(*FREQUENT, "rare.*")
     rest = rest.localCheckpoint(eager=False)
     number = number_of(rest)
-    facts = Facts(spark, runs, small=False, rare=are_few(number), many=set())
+    facts = Facts(spark, runs, small=False, rare=are_few(number), many=set(), known=Known())
     rest = placed(rest, number)
     lives = lives_in_rows(spark, rest)
-    _open(facts, kept.lines, rest, lives, families=kept.families)
+    kept.lines.createOrReplaceTempView("lines")
     _sum_up(facts, kept)
+    facts.learn_events("tallies")
+    _open(facts, kept.lines, rest, lives, families=kept.families)
     of_rest, ground, of_logs, *others = FLOORS
     facts.keep({"replicas": REPLICAS, **of_rest})
     ground = {"disordered": DISORDERED, "odd_places": ODD_PLACES, "waited": WAITED, **ground}
@@ -71,6 +85,7 @@ def _prepare_big(spark: SparkSession, runs: Sequence[RunDirectory], kept: Kept) 
     else:
         facts.sql(LOGS).limit(0).createOrReplaceTempView("cut_logs")
         facts.keep(ground)
+    facts.note_empty({"logs": LOGS_OF_BIG})
     _without_gone(facts.sql(LOGS_OF_BIG), lives).createOrReplaceTempView("logs")
     facts.keep({"falls": FALLS, **of_logs})
     for floor in others:
@@ -88,7 +103,6 @@ def _open(
     keep: Callable[[DataFrame], DataFrame] = lambda rows: rows,
 ) -> None:
     """Make the tables of events. `families`: those present; `keep`: applied to each."""
-    lines.createOrReplaceTempView("lines")
     keep(_named(rest.select(*REST), lives, OF_LOGS)).createOrReplaceTempView("rest")
     for table, (_, columns) in TABLES.items():
         rows = _of_family(lines, table).select(*columns)
@@ -100,7 +114,8 @@ def _open(
         rows = _operations(lines, rows, lives) if table == "operations" else _named(rows, lives, of_a_log)
         if table in ("operations", "reads"):
             rows = rows.withColumn("gone", F.expr(lives.gone))
-        keep(rows).createOrReplaceTempView(table)
+        (keep(rows) if table in families else rows).createOrReplaceTempView(table)
+    facts.note_empty({"states": STATES})
     facts.sql(STATES).createOrReplaceTempView("states")
 
 

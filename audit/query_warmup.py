@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
-from audit.audit_run import EVIDENCE_MAX, collected, judged_by, make, values_of
+from audit.audit_run import EVIDENCE_MAX, collected, judged_by, values_of
 from audit.checks.check import Check
 from audit.concurrent_queries import side_by_side
 from audit.event_groups import COLUMNS
@@ -28,7 +28,7 @@ from audit.input import RunDirectory
 from audit.prepared import prepare
 from audit.questions import WIRE_COLUMNS, WIRE_LINES, How, questions
 from audit.spark_session import first_line
-from audit.table_catalog import SMALL_MAX_BYTES
+from audit.table_catalog import SMALL_MAX_BYTES, make
 from audit.topic_incarnations import lives_in_files
 from audit.tuning import tuned
 from emulator.judging.findings import Judged
@@ -69,7 +69,7 @@ class Ahead:
         self._read(wire=False).union(self._read(wire=True)).collect()
 
     def _plan(self, evidence_max: int) -> None:
-        facts = prepare(self._spark, [self._run], self.lines(COLUMNS))
+        facts = prepare(self._spark, [self._run], self.lines(COLUMNS), ahead=True)
         self.lines(WIRE_COLUMNS, wire=True).createOrReplaceTempView(WIRE_LINES)
         # Views belong to the session; later queries may replace these names.
         self._invocations = self._spark.table("invocations")

@@ -49,18 +49,33 @@ class How(NamedTuple):
 
 
 def questions(
-    checks: Sequence[Check], rows_max: int, how: How, *, apart: Callable[[str], bool] = lambda _: False
+    checks: Sequence[Check],
+    rows_max: int,
+    how: How,
+    *,
+    apart: Callable[[str], bool] = lambda _: False,
+    empty: Callable[[str], bool] = lambda _: False,
 ) -> list[str]:
     """Queries over the tables of `audit.table_catalog` that together return everything.
 
-    `rows_max`: of each run, check and kind. `apart`: whether a part must not share a query with the others.
+    `rows_max`: of each run, check and kind. `apart`: whether a part must not share a query with the others. `empty`:
+    whether a part has no row, and is left out.
     """
-    rows = [*map(_rows_of, checks)]
-    about = [*_about(how), *(_counted(check) for check in checks if check.counted)]
+    rows = [one for check in checks if (one := _rows_of(check, empty))]
+    about = [one for one in _all_about(checks, how) if not empty(one)]
     queries = []
     for side in (False, True):
         queries += _dealt([one for one in rows if apart(one) is side], [a for a in about if apart(a) is side], rows_max)
     return queries
+
+
+def parts_of(checks: Sequence[Check], how: How) -> list[str]:
+    """All parts of the queries, each by itself."""
+    return [*(one for check in checks for one in _rows_apart(check)), *_all_about(checks, how)]
+
+
+def _all_about(checks: Sequence[Check], how: How) -> list[str]:
+    return [*_about(how), *(_counted(check) for check in checks if check.counted)]
 
 
 def _dealt(rows: Sequence[str], about: Sequence[str], rows_max: int) -> list[str]:
@@ -95,15 +110,21 @@ def _about(how: How) -> list[str]:
     return [*about, *(_DOUBTS.format(doubts=query) for query in DOUBTS)]
 
 
-def _rows_of(check: Check) -> str:
-    rows = f"""
+def _rows_of(check: Check, empty: Callable[[str], bool] = lambda _: False) -> str:
+    """Its violations and the places that cannot be judged: in one query, because a violation there does not count.
+
+    "" where both have no row."""
+    return "\nUNION ALL\n".join(one for one in _rows_apart(check) if not empty(one))
+
+
+def _rows_apart(check: Check) -> list[str]:
+    violations = f"""
 SELECT run, '{check.name}' AS check, 'violation' AS kind, topic, partition, offset, text, details
 FROM ({check.violations})"""
-    if check.evidence:
-        rows += f"""
-UNION ALL
-SELECT run, '{check.name}', 'missing', topic, partition, -1L, text, '{{}}' FROM ({check.evidence})"""
-    return rows
+    missing = f"""
+SELECT run, '{check.name}' AS check, 'missing' AS kind, topic, partition, -1L AS offset, text, '{{}}' AS details
+FROM ({check.evidence})"""
+    return [violations, missing] if check.evidence else [violations]
 
 
 def _counted(check: Check) -> str:

@@ -23,8 +23,8 @@ IN_THE_PLAN_MAX: Final = 1_000
 
 
 def number_of(kept: DataFrame) -> int:
-    """Count of the rows, which are made now; a counting query would need another plan."""
-    return int(kept._jdf.queryExecution().toRdd().count())
+    """Count of the rows, which are made now."""
+    return kept.count()
 
 
 def are_few(number: int) -> bool:
@@ -36,7 +36,5 @@ def placed(kept: DataFrame, number: int) -> DataFrame:
     if number == 0:
         return kept.limit(0)
     if number <= min(IN_THE_PLAN_MAX, FEW_MAX):
-        spark = kept.sparkSession
-        rows = spark._jsparkSession.createDataFrame(kept._jdf.collectAsList(), kept._jdf.schema())
-        return type(kept)(rows, spark)
+        return kept.sparkSession.createDataFrame(kept.toArrow(), kept.schema)
     return kept.coalesce(1) if are_few(number) else kept

@@ -31,14 +31,15 @@ Order within a node is that of (incarnation, seq).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from audit.checks.log_evidence import UNREADABLE
 from audit.concurrent_queries import side_by_side
 from audit.consumer_tables import DOUBTFUL_TURNS, GROUP_OPERATIONS, LEAPS, LOST_READS
-from audit.event_groups import TABLES
+from audit.empty_queries import EVENT_COLUMNS, Known, is_empty
+from audit.event_groups import FAMILY_OF, RARE_ONES, TABLES
 from audit.input import RunDirectory
 from audit.leadership_terms import OVERLAPS
 from audit.line_store import with_run, written_columns
@@ -97,7 +98,8 @@ class Facts(NamedTuple):
     """The prepared tables.
 
     `runs`: their runs. `small`: whether those are small together. `rare`: whether queries of few rows alone are run as
-    for a small run. `many`: of big runs, kept tables with many rows.
+    for a small run. `many`: of big runs, kept tables with many rows. `known`: what is known of their rows; None: they
+    are planned before there are rows.
     """
 
     spark: SparkSession
@@ -105,6 +107,7 @@ class Facts(NamedTuple):
     small: bool
     rare: bool
     many: set[str]
+    known: Known | None
 
     def sql(self, query: str) -> DataFrame:
         """A query over the tables, with these hints.
@@ -123,6 +126,27 @@ class Facts(NamedTuple):
         query = re.sub(r"/\*few\((\w+)\)\*/", few, query.replace("/*gather*/", gather))
         query = re.sub(r"/\*spread\(([\w, ]+)\)\*/", spread, query)
         return self.spark.sql(query if self.small else query.replace("--big ", ""))
+
+    def is_empty(self, query: str) -> bool:
+        """Whether the query provably has no row."""
+        return self.known is not None and is_empty(query if self.small else query.replace("--big ", ""), self.known)
+
+    def note_empty(self, queries: Mapping[str, str]) -> None:
+        """Note which tables provably have no row. `queries`: {table: its query}."""
+        if self.known is not None:
+            self.known.empty.update(table for table, query in queries.items() if self.is_empty(query))
+
+    def learn_events(self, lines: str) -> None:
+        """Learn which events the tables of events have from `lines`, a table with their families.
+
+        A broken line is in no such table."""
+        assert self.known is not None
+        columns = ", ".join(EVENT_COLUMNS)
+        rows = self.spark.sql(f"SELECT DISTINCT {columns} FROM {lines} WHERE problem IS NULL").collect()
+        for table in (RARE_ONES, *TABLES):
+            self.known.events[table] = frozenset(
+                tuple(row) for row in rows if FAMILY_OF.get(row["event"], RARE_ONES) == table
+            )
 
     def of_few(self, query: str) -> bool:
         """Whether a query of a big run reads only tables of few rows, which lie in one partition."""
@@ -145,16 +169,26 @@ class Facts(NamedTuple):
         The tables that it reads are in the lists before.
         """
         of_rest, ground, *others = FLOORS
-        floors = (*OF_EVENTS, (*of_rest, *ground), *others)
+        return self.queries_of((*OF_EVENTS, (*of_rest, *ground), *others))
+
+    def queries_of(self, floors: Sequence[Iterable[str]]) -> list[list[DataFrame]]:
+        """Queries of all rows of each table."""
         return [[self.sql(f"SELECT count(*) FROM {table}") for table in floor] for floor in floors]
 
     def keep(self, tables: Mapping[str, str], in_files: Mapping[str, str] = MappingProxyType({})) -> None:
-        """Make the rows of each query a table; of big runs now, in files if `in_files` has a path."""
+        """Make the rows of each query a table, now unless it is planned ahead.
+
+        Those of a big run lie in files if `in_files` has a path.
+        """
+        empty = {table for table, query in tables.items() if self.is_empty(query)}
 
         def made(table: str) -> tuple[DataFrame, int]:
             rows = self.sql(tables[table])
+            if table in empty:
+                return rows.sparkSession.createDataFrame([], rows.schema), 0
             if self.small:
-                return in_memory(rows), -1
+                rows = in_memory(rows)
+                return rows, -1 if self.known is None else number_of(rows)
             if table in in_files:
                 return _written(rows, in_files[table], self.runs), -1
             # The rows keep their partitions: one task would need the join's other side of all of them in memory.
@@ -164,9 +198,18 @@ class Facts(NamedTuple):
         names = {query: table for table, query in tables.items()}
         results = self.each(lambda query: made(names[query]), [*names])
         for table, (rows, number) in zip(names.values(), results, strict=True):
+            if number == 0 and self.known is not None:
+                self.known.empty.add(table)
             if not are_few(number):
                 self.many.add(table)
-            (rows if number < 0 else placed(rows, number)).createOrReplaceTempView(table)
+            placed_rows = rows if number < 0 or self.small else placed(rows, number)
+            placed_rows.createOrReplaceTempView(table)
+
+
+def make(makers: Sequence[Sequence[DataFrame]]) -> None:
+    """Run such queries, list by list."""
+    for floor in makers:
+        side_by_side(lambda query: query.collect(), floor)
 
 
 def in_memory(rows: DataFrame) -> DataFrame:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import functions as F
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -19,6 +21,9 @@ MANY_FILES = {
 }
 
 
+PROBE_ROWS: Final = 1 << 16
+"""Rows enough that every core gets some."""
+
 PARTITION_BYTES = 128 << 20
 """Bytes of lines per partition of moved rows: each task has its rows in memory."""
 
@@ -32,7 +37,6 @@ LEFT_OUT = tuple(
 @contextmanager
 def tuned(spark: SparkSession, small: bool, size_bytes: int = 0) -> Iterator[None]:
     """Tune the session for `small` or big runs of `size_bytes`; restores its settings."""
-    cores = spark.sparkContext.defaultParallelism
     if small:
         # Interpreting some thousand rows is quicker than compiling classes for them; one partition needs no shuffle.
         wanted = {
@@ -50,6 +54,7 @@ def tuned(spark: SparkSession, small: bool, size_bytes: int = 0) -> Iterator[Non
             "spark.sql.optimizer.excludedRules": ",".join(LEFT_OUT),
         }
     else:
+        cores = cores_of(spark)
         wanted = {
             "spark.sql.codegen.wholeStage": "true",
             "spark.sql.codegen.factoryMode": "FALLBACK",
@@ -81,3 +86,8 @@ def tuned(spark: SparkSession, small: bool, size_bytes: int = 0) -> Iterator[Non
                 spark.conf.unset(key)
             else:
                 spark.conf.set(key, old)
+
+
+def cores_of(spark: SparkSession) -> int:
+    """Count of tasks that run at once: so many partitions Spark gives to rows that it makes itself."""
+    return spark.range(PROBE_ROWS).select(F.spark_partition_id()).distinct().count()
