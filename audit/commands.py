@@ -27,6 +27,7 @@ from audit.spark_session import (
     start_gateway,
     tuning_for,
 )
+from audit.warm_spark import remote_session, wanted, warm_session
 from emulator.judging.ci_reports import NO_REPORTS, CiReports
 from emulator.regular_files import reason
 from emulator.run_layout import shown
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from audit.expected import Expected
 
 DEFAULT_MASTER = "local[*]"
+REMOTE = "sc://"
 EVIDENCE_SHOWN_MAX = 5
 REPORTS_UNASKED_MAX = 20
 """Maximum of runs that get a page by default.
@@ -77,6 +79,7 @@ def audit_command(
     reports: bool | None = None,
     verbose: bool = False,
     unusable: Sequence[UnusableRun] = (),
+    cold: bool = False,
 ) -> int:
     """`faultline audit RUN...`: writes verdict.json and report.html into each run.
 
@@ -87,6 +90,7 @@ def audit_command(
     that are not as expected are printed in full.
     `homes`: {copy of a run: directory for its verdict and report}. `ci_reports`: files with all verdicts.
     `own`: files with custom checks (audit.checks.own). `unusable`: further runs, which cannot be audited.
+    `master`, `cold`: as `spark_of` takes them.
     """
     from audit.audited_run import audit_runs
     from audit.checks.own import all_checks
@@ -102,7 +106,7 @@ def audit_command(
         size_bytes = sum(run.size_bytes for run in directories)
         few = len(paths) <= REPORTS_UNASKED_MAX
         wanted = few if reports is None else reports
-        with _progress(len(paths)), spark_of(master, size_bytes) as (spark, place):
+        with _progress(len(paths)), spark_of(master, size_bytes, shared=not cold) as (spark, place):
             verdicts = audit_runs(spark, paths, expected=expected.__getitem__, scratch=str(place), checks=checks)
             for run, verdict in zip(paths, verdicts, strict=True):
                 bad += _kept(run, verdict, (homes or {}).get(run, run), report=wanted)
@@ -326,13 +330,23 @@ def _progress(count: int) -> Iterator[None]:
 
 @contextmanager
 def spark_of(
-    master: str, event_bytes: int, settings: Mapping[str, str] | None = None
+    master: str, event_bytes: int, settings: Mapping[str, str] | None = None, *, shared: bool = False
 ) -> Iterator[tuple[SparkSession, Path]]:
     """A Spark session for that amount of events, and a directory for large data.
 
-    `settings`: Spark settings, which take precedence.
+    `master`: Spark's, or the URL of a Spark Connect server, sc://HOST:PORT. `settings`: Spark settings, which take
+    precedence. `shared`: in the server that all commands of the user share, if this machine's cores and an ordinary
+    Java suffice; then and in a remote server there is Spark's DataFrame interface alone.
     """
     with scratch() as directory:
+        if master.startswith(REMOTE):
+            with remote_session(master, settings) as spark:
+                yield spark, directory
+            return
+        if shared and master == DEFAULT_MASTER and tuning_for(event_bytes) == "quick" and wanted(os.environ):
+            with warm_session(settings) as spark:
+                yield spark, directory
+            return
         java = find_java(os.environ, alone=is_local(master))
         gateway = start_gateway(java, directory, master=master, tuning=tuning_for(event_bytes))
         with gateway:

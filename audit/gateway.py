@@ -244,22 +244,10 @@ def start_gateway(
     # The file will hold the gateway's secret: a directory that only we can read.
     connection_file = Path(tempfile.mkdtemp(prefix="gateway-", dir=directory)) / "connection"
     command = [
-        *_ending_with_us(),
+        *ending_with_us(),
         *(_in_background() if background else _with_niceness(nice)),
-        str(java.command),
-        "-cp",
-        class_path(os.environ),
-        f"-Xmx{heap_mib}m",
-        *TUNING_OPTIONS[tuning],
-        *(class_archive_options(java) if archived_classes else ()),
+        *jvm_command(java, directory, TUNING_OPTIONS[tuning], heap_mib, archived_classes=archived_classes),
         *(WITHOUT_PROFILES if tuning == "steady" and ahead_of_time(java) else ()),
-        *module_options(java),
-        "-Dio.netty.tryReflectionSetAccessible=true",
-        f"-Djava.io.tmpdir={scratch}",
-        f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}",
-        "-XX:+ExitOnOutOfMemoryError",  # a machine that ended is an error we see; one that limps is not
-        f"-XX:ErrorFile={directory / 'crash.log'}",
-        "-XX:-UsePerfData",  # or it leaves a file of its own in the system's temporary directory
         *jvm_options,
         "org.apache.spark.deploy.SparkSubmit",
         "--master",
@@ -278,11 +266,32 @@ def start_gateway(
     return Gateway(java, master, tuning, directory, process, connection_file)
 
 
+def jvm_command(
+    java: Java, directory: Path, options: Sequence[str], heap_mib: int, *, archived_classes: bool = True
+) -> list[str]:
+    """Command of a Java with Spark's classes, which leaves files in `directory` alone; the main class is to follow."""
+    return [
+        str(java.command),
+        "-cp",
+        class_path(os.environ),
+        f"-Xmx{heap_mib}m",
+        *options,
+        *(class_archive_options(java) if archived_classes else ()),
+        *module_options(java),
+        "-Dio.netty.tryReflectionSetAccessible=true",
+        f"-Djava.io.tmpdir={directory / 'tmp'}",
+        f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}",
+        "-XX:+ExitOnOutOfMemoryError",  # a machine that ended is an error we see; one that limps is not
+        f"-XX:ErrorFile={directory / 'crash.log'}",
+        "-XX:-UsePerfData",  # or it leaves a file of its own in the system's temporary directory
+    ]
+
+
 UNLESS_ORPHANED: Final = '[ "$PPID" = "$1" ] || exit 1; shift; exec "$@"'
 """Shell command that runs the words behind its first one, if its parent is still alive."""
 
 
-def _ending_with_us() -> list[str]:
+def ending_with_us() -> list[str]:
     """Command that ends the machine with this process, by the kernel's signal.
 
     A machine notices the end of its standard input only once it listens. If its directory vanishes before that, as of a

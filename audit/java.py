@@ -63,8 +63,8 @@ def find_java(environ: Mapping[str, str], *, alone: bool = True) -> Java:
 def require_java(master: str | None) -> None:
     """Look for the Java that a command is going to start Spark with.
 
-    `master`: Spark's, or None, which starts no Spark. Raises NoJavaError."""
-    if master is not None:
+    `master`: Spark's; None, or a server's URL (sc://HOST:PORT), starts no Spark. Raises NoJavaError."""
+    if master is not None and not master.startswith("sc://"):
         find_java(os.environ, alone=is_local(master))
 
 

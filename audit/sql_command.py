@@ -51,10 +51,12 @@ def sql_command(
     shape: Shape = "text",
     rows_max: int = ROWS_MAX,
     master: str = DEFAULT_MASTER,
+    cold: bool = False,
 ) -> int:
     """Run the queries over the runs. Exit code 2: a run or a query is unusable.
 
     The queries run over the usable runs. `rows_max`: maximum rows to print of one query; notes truncation.
+    `cold`: with a Spark for this command alone.
     """
     if rows_max < 1:
         return _unusable(f"--rows {rows_max}: at least 1 row")
@@ -63,7 +65,8 @@ def sql_command(
         for one in tables.unusable:
             print(f"faultline sql: {one.why}", file=sys.stderr)
         code = EXIT_UNUSABLE if tables.unusable else 0
-        with spark_of(master, tables.size_bytes) as (spark, _), tuned(spark, tables.small, tables.size_bytes):
+        size_bytes = tables.size_bytes
+        with spark_of(master, size_bytes, shared=not cold) as (spark, _), tuned(spark, tables.small, size_bytes):
             _silence_spark()
             if query is not None:
                 return max(code, _ask(spark, query, shape, rows_max, tables))

@@ -65,7 +65,7 @@ def _here(run: Path) -> Audited:
 
 def _judged(run: Path, home: Path) -> Audited:
     directory = find_run(run)
-    with spark_of(DEFAULT_MASTER, directory.size_bytes) as (spark, place):
+    with spark_of(DEFAULT_MASTER, directory.size_bytes, shared=True) as (spark, place):
         [verdict] = audit_runs(spark, [directory.path], scratch=str(place))
     write_verdict(verdict, home)
     write_report(directory.path, verdict, home)

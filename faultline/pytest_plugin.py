@@ -11,6 +11,7 @@ the audit. Before the audit, remaining cuts are healed, and the plugin waits unt
 """
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -40,8 +41,18 @@ def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Any:
     return report
 
 
+@pytest.fixture(scope="session")
+def faultline_spark() -> Iterator[None]:
+    """The Spark server of all audits of the session, which ends with it."""
+    from audit.warm_spark import hold
+
+    with ExitStack() as stack:
+        hold(stack)
+        yield
+
+
 @pytest.fixture
-def faultline_cluster(request: pytest.FixtureRequest) -> "Iterator[Cluster]":
+def faultline_cluster(request: pytest.FixtureRequest, faultline_spark: None) -> "Iterator[Cluster]":
     """A cluster for this test alone; a failed test is not audited."""
     from faultline.sync_cluster import Cluster
     from faultline.verdict import AuditFailed

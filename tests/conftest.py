@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from audit.warm_spark import CHOICE
 from emulator.compiled_modules import PURE_VARIABLE
 from tests.kafka_clients import rust_client
 from tests.patience import HANGS_S
@@ -79,6 +80,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Separate the clusters that tests start from those of this user and of other test sessions."""
     home = tempfile.TemporaryDirectory(prefix="faultline-tests-state-")
     os.environ["XDG_STATE_HOME"] = home.name
+    os.environ[CHOICE] = "cold"  # a test's commands have a Spark of their own, as on a new machine
     os.environ[PURE_VARIABLE] = "1"  # the sources are tested, not what `make fast` compiled
     config.add_cleanup(home.cleanup)
 

@@ -30,7 +30,7 @@ from emulator.cli.command_options import (
 )
 from emulator.cli.old_arguments import current_arguments, old_names_shown
 from emulator.cli.plain_values import require_plain
-from emulator.cli.play_options import AuditMaster, Listed
+from emulator.cli.play_options import AuditMaster, Cold, Listed, Remote
 from emulator.compiled_modules import look as look_for_compiled
 from emulator.compiled_modules import use as use_compiled
 from emulator.exit_codes import UNUSABLE
@@ -96,7 +96,13 @@ def audit(runs: Listed = (), /, *, options: AuditOptions = AUDIT) -> int:
 
 @app.command
 def sql(
-    *arguments: str, csv: bool = False, json: bool = False, rows: int = 1_000, master: AuditMaster = "local[*]"
+    *arguments: str,
+    csv: bool = False,
+    json: bool = False,
+    rows: int = 1_000,
+    master: AuditMaster = "local[*]",
+    remote: Remote = None,
+    cold: Cold = False,
 ) -> int:
     """Query the events of runs in SQL, as documented views; without a query, interactively.
 
@@ -119,7 +125,14 @@ def sql(
         return UNUSABLE
     runs, query = split_arguments(arguments)
     shape: Literal["text", "csv", "json"] = "csv" if csv else "json" if json else "text"
-    return sql_command(runs, query, shape=shape, rows_max=rows, master=master)
+    return sql_command(runs, query, shape=shape, rows_max=rows, master=remote or master, cold=cold)
+
+
+app.command(
+    "emulator.cli.commands.spark_command:spark_command",
+    name="spark",
+    help="Show, start or stop the Spark server that commands share.",
+)
 
 
 app.command(

@@ -12,6 +12,7 @@ from emulator.cli.cluster_options import Cluster, Json
 from emulator.cli.play_options import (
     AnySetting,
     AuditMaster,
+    Cold,
     Files,
     Flag,
     KafkaVersion,
@@ -19,6 +20,7 @@ from emulator.cli.play_options import (
     Listed,
     Master,
     Parameters,
+    Remote,
     ScenarioSettings,
     Setting,
     Settings,
@@ -110,6 +112,8 @@ class AuditOptions(_Reports):
     """A Python file with a custom check (docs/how-to-add-a-check.md); repeatable."""
     reports: bool | None = None
     """Write a report.html for each run; by default only for up to 20 runs."""
+    remote: Remote = None
+    cold: Cold = False
     verbose: Verbose = False
     """Name each check that held or was skipped."""
 

@@ -44,6 +44,16 @@ Master = Annotated[
 AuditMaster = Annotated[
     str, Parameter(name="--master", help="URL of a Spark master, such as local[*] or spark://host:7077.")
 ]
+Remote = Annotated[
+    str | None,
+    Parameter(
+        help="URL of a Spark Connect server that finds the runs, and the folder of temporary files, at the same paths, "
+        "such as sc://localhost:15002 (instead of --master).",
+    ),
+]
+Cold = Annotated[
+    bool, Parameter(negative=(), help="Start a Spark for this command alone, not the server that commands share.")
+]
 
 
 @options

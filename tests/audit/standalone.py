@@ -16,7 +16,7 @@ import msgspec
 import psutil
 
 from audit.child_jvms import ended, started
-from audit.gateway import _ending_with_us, class_archive_options
+from audit.gateway import class_archive_options, ending_with_us
 from audit.java import Java
 from audit.spark_home import class_path, scala_version, spark_home
 from tests.patience import PATIENCE_S
@@ -84,7 +84,7 @@ def _daemon(
         "SPARK_LOCAL_DIRS": str(folder),
     }
     process = started(
-        [*_ending_with_us(), *command],
+        [*ending_with_us(), *command],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -26,7 +26,7 @@ def audit_runs_command(runs: Sequence[str], options: AuditOptions) -> int:
     check_places(ci_reports.places, options.out)
     found, unusable = look_for_runs(runs)
     if found:
-        require_java(options.master)
+        require_java(options.remote or options.master)
     homes: dict[Path, Path] = {}
     given: list[str] = []
     with ExitStack() as stack:
@@ -49,6 +49,6 @@ def audit_runs_command(runs: Sequence[str], options: AuditOptions) -> int:
             homes[copy] = run.path
             given.append(str(copy))
         return audit_command(
-            given, options.master, options.out, options.json, homes, ci_reports, options.check, options.reports,
-            options.verbose, unusable,
+            given, options.remote or options.master, options.out, options.json, homes, ci_reports, options.check,
+            options.reports, options.verbose, unusable, options.cold,
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Spark for one run: it starts early, and plans the audit while the cluster works.
+"""Spark for one run: the server that runs already, or a Java that starts early and plans while the cluster works.
 
 A failure of Spark costs only the verdict: the run is kept, and its verdict is *unknown* with the reason.
 """
@@ -18,26 +18,94 @@ from emulator.runs.verdict_file import Verdict
 
 
 class Spark:
-    """A JVM for the audit of `run`, a directory.
+    """A Spark for the audit of `run`, a directory.
 
-    `problem`: the reason for a missing verdict; "" as long as there is none. Raises SparkMissing.
+    `problem`: the reason for a missing verdict; "" as long as there is none. `ready_s`: duration of its start.
     """
+
+    def __init__(self, run: Path, scratch: Path) -> None:
+        self._run = run
+        self._scratch = scratch
+        self.ready_s = 0.0
+        self.problem = ""
+
+    def get_ready(self) -> None:
+        """Open the session, and plan the audit."""
+
+    def abandon(self) -> None:
+        """Kill Spark: the run has ended without a verdict, and must not wait for a slow start."""
+
+    def hurry(self) -> None:
+        """Raise Spark's priority: the cluster has ended, so no timer can be late any more."""
+
+    def close(self) -> None:
+        """End Spark and drop its state. Idempotent."""
+
+    def _audited(self) -> Verdict:
+        """Raises GatewayError, AuditInputError."""
+        raise NotImplementedError
+
+    def judge(self, scenario: str, began: float, played_s: float) -> tuple[dict[str, Any], int]:
+        """The verdict as JSON, written to the run's directory with the report, and its exit code."""
+        from audit.audited_run import write_verdict
+        from audit.report import write_report
+
+        verdict = self._verdict(scenario)
+        verdict.measures["played_s"] = played_s
+        verdict.measures["spark_ready_s"] = self.ready_s
+        verdict.measures["wall_s"] = round(time.monotonic() - began, 3)
+        write_verdict(verdict, self._run)
+        write_report(self._run)
+        return msgspec.to_builtins(verdict), verdict.exit_code
+
+    def _verdict(self, scenario: str) -> Verdict:
+        from audit.input import AuditInputError
+        from audit.spark_session import GatewayError
+
+        if not self.problem:
+            try:
+                return self._audited()
+            except (GatewayError, AuditInputError) as error:
+                self.problem = str(error)
+        return Verdict(
+            run=self._run.name,
+            scenario=scenario,
+            world="network",
+            valid="unknown",
+            expectations=[],
+            faults=[],
+            checks={},
+            measures={},
+            unknown_because=[f"Spark did not judge it: {self.problem}; to retry: faultline audit {self._run}"],
+        )
+
+
+class SharedSpark(Spark):
+    """The server that all commands of the user share."""
+
+    def _audited(self) -> Verdict:
+        from audit.audited_run import audit_runs
+        from audit.warm_spark import warm_session
+
+        with warm_session() as session:
+            [verdict] = audit_runs(session, [self._run], scratch=str(self._scratch))
+            return verdict
+
+
+class OwnSpark(Spark):
+    """A Java of the run's own. Raises SparkMissing."""
 
     def __init__(self, run: Path, scratch: Path) -> None:
         from audit.commands import DEFAULT_MASTER
         from audit.spark_session import find_java, start_gateway
 
+        super().__init__(run, scratch)
         require_spark(DEFAULT_MASTER)
-        java = find_java(os.environ)
-        self._run = run
-        self._scratch = scratch
-        self._gateway = start_gateway(java, self._scratch, background=True)
+        self._gateway = start_gateway(find_java(os.environ), scratch, background=True)
         self._session: Any = None
         self._ahead: Any = None
         self._abandoned = False
         self._began = time.monotonic()
-        self.ready_s = 0.0
-        self.problem = ""
 
     def get_ready(self) -> None:
         """Open the session and plan the audit.
@@ -59,65 +127,34 @@ class Spark:
         self.ready_s = round(time.monotonic() - self._began, 3)
 
     def abandon(self) -> None:
-        """Kill Spark: the run has ended without a verdict, and must not wait for a slow start.
-        machine that has other work."""
         self._abandoned = True
         self._gateway.process.kill()
 
     def hurry(self) -> None:
-        """Raise Spark's priority: the cluster has ended, so no timer can be late any more."""
         self._gateway.to_foreground()
 
-    def judge(self, scenario: str, began: float, played_s: float) -> tuple[dict[str, Any], int]:
-        """The verdict as JSON, written to the run's directory with the report, and its exit code."""
-        from audit.audited_run import write_verdict
-        from audit.report import write_report
-
-        verdict = self._verdict(scenario)
-        verdict.measures["played_s"] = played_s
-        verdict.measures["spark_ready_s"] = self.ready_s
-        verdict.measures["wall_s"] = round(time.monotonic() - began, 3)
-        write_verdict(verdict, self._run)
-        write_report(self._run)
-        return msgspec.to_builtins(verdict), verdict.exit_code
-
-    def _verdict(self, scenario: str) -> Verdict:
+    def _audited(self) -> Verdict:
         from audit.audited_run import audit_runs
-        from audit.input import AuditInputError
-        from audit.spark_session import GatewayError, spark_faults
+        from audit.spark_session import spark_faults
 
-        if not self.problem:
-            try:
-                with spark_faults(self._gateway):
-                    [verdict] = audit_runs(self._session, [self._run], scratch=str(self._scratch), ahead=self._ahead)
-                    return verdict
-            except (GatewayError, AuditInputError) as error:
-                self.problem = str(error)
-        return Verdict(
-            run=self._run.name,
-            scenario=scenario,
-            world="network",
-            valid="unknown",
-            expectations=[],
-            faults=[],
-            checks={},
-            measures={},
-            unknown_because=[f"Spark did not judge it: {self.problem}; to retry: faultline audit {self._run}"],
-        )
+        with spark_faults(self._gateway):
+            [verdict] = audit_runs(self._session, [self._run], scratch=str(self._scratch), ahead=self._ahead)
+            return verdict
 
     def close(self) -> None:
-        """End Spark and drop its state. Idempotent."""
         self._gateway.close(at_once=True)
 
 
 @contextmanager
 def spark_ahead(directory: Path, *, wanted: bool) -> Iterator[Spark | None]:
-    """Start Spark for the block. None: not wanted. Raises SparkMissing."""
+    """A Spark for the block. None: not wanted. Raises SparkMissing."""
+    from audit.warm_spark import is_running
+
     if not wanted:
         yield None
         return
     with scratch(directory) as own:
-        spark = Spark(directory, own)
+        spark = SharedSpark(directory, own) if is_running() else OwnSpark(directory, own)
         try:
             yield spark
         finally:
