@@ -33,7 +33,7 @@ _SCALAR: Final = frozenset(("bigint", "int", "double", "pmod", "xxhash64"))
 
 
 class Known(msgspec.Struct):
-    """What is known of tables.
+    """Knowledge of tables' rows.
 
     `empty`: names of tables without rows. `events`: {table of events: distinct EVENT_COLUMNS of its rows}.
     """
@@ -187,7 +187,7 @@ def _may_hold(condition: exp.Expr, row: Row) -> bool:
 
 
 def _row_of_nothing(select: exp.Select) -> bool:
-    """Whether the query may have a row although its sources have none: it aggregates all of them."""
+    """Whether the query may have a row although its sources have none, as an aggregate."""
     group = select.args.get("group")
     if group is not None:
         several = any(given for name, given in group.args.items() if name not in ("expressions", "all"))
@@ -206,7 +206,7 @@ def _unnamed(expression: exp.Expr) -> exp.Expr:
 
 
 def _aggregates(expression: exp.Expr) -> bool:
-    """Whether it may hold an aggregate function that is no window's, and not in a subquery of its own."""
+    """Whether it may hold an aggregate function outside of windows and subqueries."""
     if isinstance(expression, exp.Query):
         return False
     if isinstance(expression, exp.Window):

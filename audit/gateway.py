@@ -269,7 +269,10 @@ def start_gateway(
 def jvm_command(
     java: Java, directory: Path, options: Sequence[str], heap_mib: int, *, archived_classes: bool = True
 ) -> list[str]:
-    """Command of a Java with Spark's classes, which leaves files in `directory` alone; the main class is to follow."""
+    """Command of a Java with Spark's classes; the main class is to follow.
+
+    Java leaves files in `directory` alone.
+    """
     return [
         str(java.command),
         "-cp",

@@ -111,9 +111,10 @@ def _about(how: How) -> list[str]:
 
 
 def _rows_of(check: Check, empty: Callable[[str], bool] = lambda _: False) -> str:
-    """Its violations and the places that cannot be judged: in one query, because a violation there does not count.
+    """Violations of a check, and the places that cannot be judged; "" where both have no row.
 
-    "" where both have no row."""
+    They are in one query, because a violation at such a place does not count.
+    """
     return "\nUNION ALL\n".join(one for one in _rows_apart(check) if not empty(one))
 
 

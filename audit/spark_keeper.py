@@ -1,4 +1,4 @@
-"""Process that keeps a local Spark Connect server for the commands of one user, and ends it when nobody uses it.
+"""Keeper of a local Spark Connect server for the commands of one user.
 
 `python -m audit.spark_keeper FOLDER IDLE_S`, detached from the command that needed a server (`audit.warm_spark`). It
 holds FOLDER/keeper, starts Java, writes FOLDER/server.json when Spark listens, and waits. It ends Java and itself in
@@ -59,7 +59,10 @@ TUNING: Final = tuple(option for option in TUNING_OPTIONS["quick"] if option != 
 
 
 class Server(msgspec.Struct, frozen=True):
-    """A running server, as in its file. `keeper`: its keeper's identity. `token`: the secret of its users."""
+    """A running server, as in its file.
+
+    `keeper`: its keeper's identity. `token`: the secret of its users.
+    """
 
     keeper: Identity
     java_pid: int

@@ -89,5 +89,5 @@ def tuned(spark: SparkSession, small: bool, size_bytes: int = 0) -> Iterator[Non
 
 
 def cores_of(spark: SparkSession) -> int:
-    """Count of tasks that run at once: so many partitions Spark gives to rows that it makes itself."""
+    """Count of concurrent tasks: Spark gives so many partitions to rows that it makes itself."""
     return spark.range(PROBE_ROWS).select(F.spark_partition_id()).distinct().count()

@@ -1,4 +1,4 @@
-"""A local Spark server that serves one command after another, and is shared by all commands of a user.
+"""Local Spark server that all commands of a user share.
 
 Spark's start, and the first queries of a new Java, take most of a short audit's time. The first command that needs
 Spark starts a server (`audit.spark_keeper`), and the next find it. It ends by itself when no command has used it for
@@ -54,7 +54,10 @@ CHOICE: Final = "FAULTLINE_SPARK"
 
 
 def wanted(environ: Mapping[str, str]) -> bool:
-    """Whether commands share a server. Raises GatewayError: the variable CHOICE has an unknown value."""
+    """Whether commands share a server.
+
+    Raises GatewayError: the variable CHOICE has an unknown value.
+    """
     choice = environ.get(CHOICE, "")
     if choice not in ("", "warm", "cold"):
         raise GatewayError(f"{CHOICE}={choice}: no such choice; expected warm or cold")
@@ -67,7 +70,10 @@ def folders() -> list[Path]:
 
 
 def own_folder() -> Path:
-    """The folder of this installation's server, made if missing. Raises NoStateHome, NoJavaError, OSError."""
+    """The folder of this installation's server, made if missing.
+
+    Raises NoStateHome, NoJavaError, OSError.
+    """
     java = find_java(os.environ)
     installed = (archive_path(java).name, sys.executable, str(Path(__file__)))
     folder = state_home() / FOLDERS / sha256("\n".join(installed).encode()).hexdigest()[:16]
@@ -96,7 +102,7 @@ def is_running() -> bool:
 
 @contextmanager
 def used(folder: Path, idle_s: float | None = None) -> Iterator[Server]:
-    """The server of the folder, started if none runs, which does not end while the context lasts.
+    """The server of the folder, started if none runs. It lives while the context lasts.
 
     Raises GatewayError: it does not start."""
     with ExitStack() as stack:
@@ -151,7 +157,7 @@ def _started(folder: Path, idle_s: float) -> Server:
 
 
 def _end_leftover(folder: Path) -> None:
-    """Wait for the end of a keeper that has given its server up, as by SIGTERM; its file is gone already."""
+    """Wait for the end of a former keeper, whose file is gone already."""
     with (folder / KEEPER_FILE).open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
     (folder / SERVER_FILE).unlink(missing_ok=True)
@@ -169,7 +175,7 @@ def _tail(folder: Path) -> str:
 
 
 def hold(stack: ExitStack) -> None:
-    """Keep this installation's server, once there is one, to the end of the stack, and end it there if it is unused.
+    """Keep this installation's server to the end of the stack, and end it then if unused.
 
     Where none can be, nothing is kept; an audit has the reason."""
     try:
@@ -191,7 +197,7 @@ def _end_unused(folder: Path) -> None:
 
 
 def stop(folder: Path) -> bool:
-    """End the server of the folder, whoever uses it; returns whether one ran."""
+    """End the server of the folder, also one in use; returns whether one ran."""
     server = server_of(folder)
     if server is None:
         return False
@@ -208,7 +214,10 @@ def stop(folder: Path) -> bool:
 
 
 def running() -> list[tuple[Path, Server]]:
-    """Servers of this user, with their folders: of this installation and of others. Raises NoStateHome."""
+    """Servers of this user, with their folders, other installations' included.
+
+    Raises NoStateHome.
+    """
     return [(folder, server) for folder in folders() if (server := server_of(folder)) is not None]
 
 
@@ -250,7 +259,7 @@ def remote_session(url: str, settings: Mapping[str, str] | None = None) -> Itera
             session.interruptAll()
         raise
     except (PySparkException, RpcError, ConnectionError) as error:
-        raise SparkFailed(_told(error)) from error
+        raise SparkFailed(_failure_text(error)) from error
     finally:
         if session is not None:
             session.stop()
@@ -258,7 +267,7 @@ def remote_session(url: str, settings: Mapping[str, str] | None = None) -> Itera
             os.environ.pop("SPARK_CONNECT_MODE_ENABLED", None)
 
 
-def _told(error: Exception) -> str:
+def _failure_text(error: Exception) -> str:
     """An error of the server in one line: what the connection reports, or Spark's own."""
     status = re.search(r'status = StatusCode\.(\w+)\s+details = "(.*)"', str(error))
     if status is None:

@@ -1,4 +1,4 @@
-"""Queries that provably have no row: the proof from their text, and Spark's result beside it."""
+"""Queries that provably have no row: the proof from the text, and Spark's result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Spark server that commands share: started once, found again, ended when nobody uses it, and private."""
+"""The Spark server that commands share: started once, found again, ended when idle, private."""
 
 from __future__ import annotations
 
@@ -90,8 +90,8 @@ def test_a_command_leaves_a_server_that_the_next_finds(shared: Server, tmp_path:
     for verdict in (warm, cold):
         del verdict["measures"]["audit_s"]
     assert warm == cold
-    asked = command("sql", str(run), "SELECT count(*) AS events FROM events WHERE event = 'role_changed'", "--json")
-    assert json.loads(asked.stdout)[0]["events"] > 0
+    counted = command("sql", str(run), "SELECT count(*) AS events FROM events WHERE event = 'role_changed'", "--json")
+    assert json.loads(counted.stdout)[0]["events"] > 0
     assert [server for _, server in running()] == [shared]
     assert is_running()
 
@@ -170,7 +170,9 @@ def test_a_server_that_does_not_start_says_why(folder: Path, monkeypatch: pytest
         pass
 
 
-@pytest.mark.parametrize("text", ["", "{}", '{"keeper": 1}', "[" * 10_000, "\xff"], ids=["none", "object", "number", "deep", "no text"])
+@pytest.mark.parametrize(
+    "text", ["", "{}", '{"keeper": 1}', "[" * 10_000, "\xff"], ids=["empty", "object", "number", "deep", "no UTF-8"]
+)
 def test_a_broken_file_is_no_server(text: str, folder: Path) -> None:
     (folder / SERVER_FILE).write_text(text, encoding="latin-1")
     assert server_of(folder) is None

@@ -1,4 +1,6 @@
-"""Spark for one run: the server that runs already, or a Java that starts early and plans while the cluster works.
+"""Spark for one run: the shared server if it runs, or a Java of the run's own.
+
+A Java of its own starts early, and plans the audit while the cluster works.
 
 A failure of Spark costs only the verdict: the run is kept, and its verdict is *unknown* with the reason.
 """
