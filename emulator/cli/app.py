@@ -11,9 +11,11 @@ import sys
 from pathlib import Path
 from typing import Literal
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, CycloptsError
 
-from emulator.cli import app_live, app_live_machines, app_live_use
+from emulator.cli import app_live as app_live  # these three register their commands
+from emulator.cli import app_live_machines as app_live_machines
+from emulator.cli import app_live_use as app_live_use
 from emulator.cli.command_options import (
     ADVISE,
     AUDIT,
@@ -29,28 +31,11 @@ from emulator.cli.command_options import (
     SweepOptions,
 )
 from emulator.cli.old_arguments import current_arguments, old_names_shown
-from emulator.cli.plain_values import require_plain
 from emulator.cli.play_options import AuditMaster, Cold, Listed, Remote
-from emulator.compiled_modules import look as look_for_compiled
+from emulator.cli.root_app import app as app
 from emulator.compiled_modules import use as use_compiled
 from emulator.exit_codes import UNUSABLE
-from emulator.packaged import installed_version
 from emulator.toplevel_errors import ended
-
-
-def _version() -> str:
-    """The installed version, marked `compiled` where commands that simulate use native code."""
-    return f"{installed_version()}, compiled" if look_for_compiled().usable else installed_version()
-
-
-app = App(
-    name="faultline",
-    help="An emulator of Kafka's replication, for fault injection. It contains no Kafka code.",
-    version=_version,
-    version_flags=["--version"],
-    default_parameter=Parameter(validator=require_plain, json_list=False, json_dict=False),
-    suppress_keyboard_interrupt=False,
-)
 
 
 @app.command
@@ -251,9 +236,6 @@ app.command(
     help="Show how a Kafka setting, or a settings file, is treated.",
 )
 
-
-for _commands in (app_live.app, app_live_machines.app, app_live_use.app):
-    app.command(_commands, name="*")
 
 scenarios_app = App(name="scenarios", help="The catalogue of scenarios.")
 app.command(scenarios_app)

@@ -7,13 +7,13 @@
 from collections.abc import Callable
 from typing import Final
 
-from cyclopts import App, Group
+from cyclopts import Group
 
 from emulator.cli.cluster_options import ALL, CLUSTER, ClusterOptions, LinkPart, Words
+from emulator.cli.root_app import app
 from emulator.faults.link_fault_kinds import LINK_FAULTS, Cut, LinkFault
 
 LIVE = Group.create_ordered("Long-running clusters")
-app = App(name="live")
 
 
 app.command(

@@ -7,14 +7,14 @@ import inspect
 from collections.abc import Callable
 from typing import Annotated, Any, Final
 
-from cyclopts import App, Parameter
+from cyclopts import Parameter
 from msgspec.structs import FieldInfo
 
 from emulator.cli.app_live import LIVE
 from emulator.cli.cluster_options import WAIT, Nodes, WaitOptions
+from emulator.cli.root_app import app
 from emulator.faults.machine_fault_kinds import LIVE_FAULTS, HardwareFault, MachineStep
 
-app = App(name="live-machines")
 OPTIONS: Final[dict[str, Any]] = {
     "batches_kept": Annotated[
         int | None, Parameter(help="Number of batches of each log that survive; by default the synced ones.")

@@ -5,11 +5,11 @@ from typing import Final
 from cyclopts import App
 
 from emulator.cli.app_live import LIVE
+from emulator.cli.root_app import app
 
 CLIENTS: Final = "emulator.cli.commands.live_clients"
 TOPICS: Final = "emulator.cli.commands.live_topics"
 
-app = App(name="use")
 topic_app = App(name="topic", help="Topics of a running cluster.", group=LIVE)
 broker_app = App(name="broker", help="Brokers of a running cluster.", group=LIVE)
 workload_app = App(name="workload", help="Producers and consumers that run in the background.", group=LIVE)
