@@ -32,7 +32,6 @@ from emulator.regular_files import (
     refuse_foreign_link,
     write_whole,
 )
-from emulator.runs.directory import prepare
 from protocol.undecodable import UNDECODABLE
 
 if TYPE_CHECKING:
@@ -144,6 +143,8 @@ def alone(directory: Path, file: str) -> Iterator[None]:
     """Lock a new directory, or one that has `file` and is resumed, for the block.
 
     Raises UnusableCampaign (another command writes to it), NotEmpty, ForeignDirectory, OSError."""
+    from emulator.runs.directory import prepare  # it imports every machine, and queries of a campaign need none
+
     directory.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

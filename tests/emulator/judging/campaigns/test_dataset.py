@@ -157,7 +157,7 @@ def test_of_two_that_begin_at_one_moment_one_writes(tmp_path: Path, monkeypatch:
         refused.append(str(error.value))
         prepare(made)
 
-    monkeypatch.setattr(dataset, "prepare", meanwhile)
+    monkeypatch.setattr("emulator.runs.directory.prepare", meanwhile)
     with writing(tmp_path / "c", ABOUT) as campaign:
         campaign.add(row(0))
     assert len(refused) == 1 and [*numbers_of(tmp_path / "c")] == [0]
