@@ -6,11 +6,12 @@ itself: `input` (runs on disk), `event_lines` (their lines as a table), `event_g
 own), `blocks`, `block_sums` and `line_store` (lines of big runs, parsed by Arrow, summed up and stored), `event_counts`
 and `monotonic_runs` (counts of lines, and sequences that must not decrease), `leadership_terms` (terms),
 `settled_tables` (quiescent periods), `topic_incarnations` (incarnations of topics), `states`, `log_tables`,
-`suspect_offsets`, `consumer_tables`, `lost`, `table_catalog` (tables that checks read), `small_tables` (placement of
-small tables) and `prepared` (builds the tables), `checks`, `evidence_contradictions` (contradictory events) and
-`causality_violations` (events that contradict causality), `questions` (all of it as a few queries),
-`concurrent_queries` (concurrent queries), `audit_run`, `query_warmup` (plans the audit before its run has been played),
-`tuning`; `quarantine` and `expected` (results; the rest is in `emulator.judging`), `audited_run` (all), `tiny_run`;
-`views`, `campaign_views` and `export` (runs and campaigns for other tools), `opened`, `prompt` and `sql_command`
-(`faultline sql`), `report` (the page), `following` (live audit), `commands` (functions of the command line).
+`suspect_offsets`, `consumer_tables`, `lost`, `table_catalog` (tables that checks read; `check_tables`: their meanings),
+`small_tables` (placement of small tables) and `prepared` (builds the tables), `checks`, `evidence_contradictions`
+(contradictory events) and `causality_violations` (events that contradict causality), `questions` (all of it as a few
+queries), `concurrent_queries` (concurrent queries), `audit_run`, `query_warmup` (plans the audit before its run has
+been played), `tuning`; `quarantine` and `expected` (results; the rest is in `emulator.judging`), `audited_run` (all),
+`tiny_run`; `views`, `campaign_views` and `export` (runs and campaigns for other tools), `opened`, `prompt` and
+`sql_command` (`faultline sql`), `report` (the page), `following` (live audit), `commands` (functions of the command
+line).
 """

@@ -1,26 +1,11 @@
 """Tables that checks read, prepared once for all of them (`audit.prepared`).
 
 Events are parsed once and kept: in memory for runs of ordinary size, in Parquet files in a scratch directory for
-big ones (`audit.line_store`), divided by family, so that a check reads only what it needs. Checks see (TABLES):
-- `appends`: batch_appended; `watermarks`: high_watermark_moved; `operations`: operation_ended; `reads`: records_read;
-  `invocations`: operation_invoked
-- `requests`: attempt_sent; `attempts`: attempt_ended
-- `rest`: every rare event: roles, controllers, nodes, faults, steps, ...
-- `logs`: final contents of every replica's log; `log_ranges`: the same by replica and leader epoch, in numbers;
-  `deleted`: batches deleted on request (`audit.log_tables`)
-- `unreadable`: logs that their events do not describe completely (`audit.checks.log_evidence`)
-- `overlaps`: windows in which two nodes held one role (`audit.leadership_terms`)
-- `states`: partitions' states that ZooKeeper committed (`audit.states`)
-- clients' reads: `leaps`, `lost_reads`, `doubtful_turns`; their groups' commits: `group_operations`
-  (`audit.consumer_tables`)
-- `lost`, `lost_copies`, `reused_sequences`: acknowledged records that the final leader lacks; `copied`: batches that it
-  has more than once (`audit.lost`)
-- `tallies`: of big runs, counts of lines of each kind (`audit.event_counts`); `disordered`: sequences that may decrease
-  (`audit.monotonic_runs`), and `falls` of them (`audit.checks.reordered`); `odd_places`: suspect offsets
-  (`audit.suspect_offsets`); `replicas`: truncations and leaders of logs (`audit.log_tables`)
-- `small_isrs`: periods in which leaders had too few in-sync replicas (`audit.states`)
-- `settled`: runs with a quiescent period, and its beginning; `lasting`: states in it; `waiting`: requests without a
-  response; `waited`: of big runs, their count; `promised`: records acknowledged by all (`audit.settled_tables`)
+big ones (`audit.line_store`), divided by family, so that a check reads only what it needs. `audit.check_tables` has the
+meaning of each table that checks see. These make the derived ones: `audit.log_tables`, `audit.checks.log_evidence`,
+`audit.leadership_terms`, `audit.states`, `audit.consumer_tables`, `audit.lost`, `audit.settled_tables`. Of big runs
+there are also `tallies` (`audit.event_counts`), `disordered` (`audit.monotonic_runs`), `falls`
+(`audit.checks.reordered`), `odd_places` (`audit.suspect_offsets`) and `replicas` (`audit.log_tables`).
 
 A deleted topic has a name of its own in them, `t#1` (`audit.topic_incarnations`); `operations` and `reads` have `gone`
 for its records, and `logs` are of the others.

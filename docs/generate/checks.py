@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
+from audit.check_tables import MEANINGS, tables_read
 from audit.checks.check_registry import CHECKS
-from docs.generate.markdown_tables import code, notice, prose
+from docs.generate.markdown_tables import code, notice, prose, table
 
 _HEAD = """# Checks
 
@@ -36,7 +37,14 @@ incarnations: the last one has the topic's name, those before are `t#1`, `t#2`.
 - One case is not separated: a log outlives its topic and continues in the next one. If the response to a write into it
   comes after the deletion, the write counts for the next incarnation.
 
-How to write a check: [how-to-add-a-check.md](how-to-add-a-check.md).
+`faultline checks` lists the checks, `faultline checks show NAME` prints one with its SQL. How to write a check:
+[how-to-add-a-check.md](how-to-add-a-check.md).
+"""
+
+_TABLES = """## Tables that checks read
+
+The audit makes these tables for the checks. `faultline sql` has [tables of its own](views.md), some with the same name.
+A table of one event has that event's fields ([events](events.md)).
 """
 
 
@@ -53,5 +61,7 @@ def page(root: Path) -> str:
             f"- judges: {check.subject}; levels: {', '.join(check.levels)}\n"
             f"- needs: {needs}\n"
             f"- needs complete logs: {evidence}\n"
+            f"- reads: {', '.join(map(code, tables_read(check.violations, check.evidence, check.counted)))}\n"
         )
-    return "\n".join(parts)
+    rows = [(code(name), meaning) for name, meaning in MEANINGS.items()]
+    return "\n".join([*parts, _TABLES, table(("table", "a row is"), rows)])

@@ -261,6 +261,31 @@ scenarios_app.command(
 )
 
 
+checks_app = App(name="checks", help="The checks of the audit.")
+app.command(checks_app)
+
+
+@checks_app.default
+def checks_list(*, json: bool = False) -> int:
+    """List the checks.
+
+    Parameters
+    ----------
+    json
+        Print the names and titles as JSON.
+    """
+    from emulator.cli.commands.show_checks import list_command
+
+    return list_command(json=json)
+
+
+checks_app.command(
+    "emulator.cli.commands.show_checks:show_command",
+    name="show",
+    help="Print a check's definition, the tables that it reads, and its SQL.",
+)
+
+
 app.register_install_completion_command(add_to_startup=False)
 
 
