@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from audit.input import AuditInputError, escaped
 from audit.views import View, needed
 from emulator.judging.campaigns.cells import MEASURES
-from emulator.judging.campaigns.columns import sql_columns
+from emulator.judging.campaigns.columns import sql_columns, sql_type
 from emulator.judging.campaigns.dataset import RUNS_FOLDER, UnusableCampaign, about, files_of
+from emulator.judging.campaigns.row import Row, described
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,8 +24,14 @@ if TYPE_CHECKING:
 CAMPAIGNS_MAX = 100
 ROWS_TABLE = "runs"
 
+_TYPES = {name: sql_type(kind).lower() for name, (kind, _) in described(Row).items()}
+ROWS_COLUMNS: Final = {**{name: kind.replace(" ", "") for name, kind in _TYPES.items()}, "campaign": "string"}
+"""{column of `runs`: its SQL type}"""
+
 _STACKED = ", ".join(f"'{name}', double({name})" for name in MEASURES)
-_RUN = "campaign, scenario, kafka_version, cell, seed, settings, parameters"
+_CELL_COLUMNS = ("campaign", "scenario", "kafka_version", "cell", "settings", "parameters")
+_RUN_COLUMNS = ("campaign", "scenario", "kafka_version", "cell", "seed", "settings", "parameters")
+_RUN = ", ".join(_RUN_COLUMNS)
 
 CAMPAIGN_VIEWS: tuple[View, ...] = (
     View(
@@ -32,6 +39,10 @@ CAMPAIGN_VIEWS: tuple[View, ...] = (
         "The oracle's verdict on each promise: one row per run and check.",
         f"""SELECT {_RUN}, one.check, one.verdict, one.expected, one.count, one.judged, replay
            FROM runs LATERAL VIEW explode(checks) AS one""",
+        (
+            *(*_RUN_COLUMNS, "check string", "verdict string", "expected boolean", "count bigint", "judged bigint"),
+            "replay",
+        ),
     ),
     View(
         "measures",
@@ -41,6 +52,7 @@ CAMPAIGN_VIEWS: tuple[View, ...] = (
              UNION ALL SELECT {_RUN}, replay, 'unavailable_ms' AS measure, ms AS value, az
                FROM runs LATERAL VIEW explode(unavailable_ms) AS az, ms
            ) WHERE value IS NOT NULL""",
+        (*_RUN_COLUMNS, "replay", "measure string", "value double", "az string"),
     ),
     View(
         "cells",
@@ -52,6 +64,10 @@ CAMPAIGN_VIEWS: tuple[View, ...] = (
              avg(int(diverged > 0)) FILTER (WHERE told) AS diverging, min_by(replay, seed) AS replay
            FROM (SELECT *, error = '' AND size(unknown_because) = 0 AS told FROM runs)
            GROUP BY ALL""",
+        (
+            *(*_CELL_COLUMNS, "runs bigint", "told bigint", "losing double", "most_lost bigint"),
+            *("duplicating double", "diverging double", "replay"),
+        ),
     ),
     View(
         "broken",
@@ -64,6 +80,7 @@ CAMPAIGN_VIEWS: tuple[View, ...] = (
                  FROM runs LATERAL VIEW explode(checks) AS one
                  WHERE error = '' AND size(unknown_because) = 0 AND one.verdict IN ('held', 'violated'))
            GROUP BY ALL HAVING count_if(violated) > 0""",
+        (*_CELL_COLUMNS, "check string", "runs bigint", "of bigint", "share double", "replay"),
     ),
 )
 

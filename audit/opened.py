@@ -7,16 +7,24 @@ tables.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from audit.campaign_views import CAMPAIGN_VIEWS, ROWS_TABLE, RUNS_HOLDS, create_campaign_views
+from audit.campaign_views import CAMPAIGN_VIEWS, ROWS_COLUMNS, ROWS_TABLE, RUNS_HOLDS, create_campaign_views
 from audit.input import AuditInputError, UnusableRun, look_for_runs
-from audit.views import KEPT_BYTES_MAX, VIEWS, View, create_views, described
+from audit.views import (
+    EVENT_COLUMNS,
+    EVENTS,
+    EVENTS_HOLDS,
+    HIDDEN,
+    KEPT_BYTES_MAX,
+    OLD_NAMES,
+    VIEWS,
+    View,
+    described,
+)
 from emulator.judging.campaigns.dataset import UnusableCampaign, files_of, is_campaign
-from emulator.judging.campaigns.row import Row
-from protocol.events import FIELDS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -30,14 +38,18 @@ class Opened(ABC):
     """Opened runs as tables. `names`: of the tables; `words`: completions for Tab.
 
     `size_bytes`: of the tables' source files. `unusable`: requested runs that are in no table. `small`: too little data
-    to compile queries.
+    to compile queries. `hidden`: tables that a query may find, but that are not for users.
     """
 
     small_bytes_max: int
     views: tuple[View, ...]
     first: tuple[str, str]
     """(table from which the others are made, its description)."""
-    columns: tuple[str, ...]
+    columns: Mapping[str, str]
+    """{column of the first table: its SQL type}"""
+    old_names: Mapping[str, str] = {}
+    """{old name of a table, still accepted: its name}"""
+    hidden: tuple[str, ...] = ()
 
     def __init__(self, size_bytes: int, unusable: Sequence[UnusableRun] = ()) -> None:
         self.size_bytes = size_bytes
@@ -55,6 +67,11 @@ class Opened(ABC):
     def words(self) -> tuple[str, ...]:
         return (*self.names, *self.columns)
 
+    @property
+    def tables(self) -> dict[str, Mapping[str, str]]:
+        """{table: {column: its SQL type}}"""
+        return {self.first[0]: self.columns, **{view.name: view.types(self.columns) for view in self.views}}
+
     def described(self) -> str:
         return described(self.views, self.first)
 
@@ -70,8 +87,10 @@ class Opened(ABC):
 class OpenedRuns(Opened):
     small_bytes_max = KEPT_BYTES_MAX
     views = VIEWS
-    first = ("events", "Every event of every level with all its fields.")
-    columns = tuple(FIELDS)
+    first = (EVENTS, EVENTS_HOLDS)
+    columns = EVENT_COLUMNS
+    old_names = OLD_NAMES
+    hidden = HIDDEN
 
     def __init__(self, given: Sequence[str]) -> None:
         self._given = given
@@ -82,6 +101,8 @@ class OpenedRuns(Opened):
         super().__init__(sum(run.size_bytes for run in runs), unusable)
 
     def create(self, spark: SparkSession, query: str) -> None:
+        from audit.view_creation import create_views
+
         self._events = create_views(spark, look_for_runs(self._given)[0], query)
 
     def forget(self) -> None:
@@ -94,7 +115,7 @@ class OpenedCampaigns(Opened):
     small_bytes_max = ROWS_BYTES_SMALL
     views = CAMPAIGN_VIEWS
     first = (ROWS_TABLE, RUNS_HOLDS)
-    columns = tuple(Row.__struct_fields__)
+    columns = ROWS_COLUMNS
 
     def __init__(self, directories: Sequence[Path]) -> None:
         self._directories = directories

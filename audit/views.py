@@ -7,29 +7,50 @@ of the fields in `protocol.events`. `run` distinguishes runs that are opened tog
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 import msgspec
 
-from audit.event_lines import read_events
-from audit.input import RunDirectory
-from audit.log_tables import LOGS
-from audit.topic_incarnations import OF_LOGS, lives_of
+from emulator.old_names import RENAMED
+from protocol.errors import ErrorCode
+from protocol.events import FIELDS
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+EVENTS = "events"
+EVENTS_HOLDS = "Every event of every level with all its fields."
+SQL_TYPES: Final[dict[type, str]] = {int: "bigint", float: "double", str: "string", bool: "boolean"}
+
+ERROR_NAME: Final = "error_name"
+"""Column beside each `error`."""
+NO_ANSWER: Final = "NO_ANSWER"
+_ERROR_NAMES = {-2: NO_ANSWER, **{code.value: code.name for code in ErrorCode}}
+_PAIRS = ", ".join(f"{code}L, '{name}'" for code, name in _ERROR_NAMES.items())
+ERROR_NAME_OF: Final = f"coalesce(try_element_at(map({_PAIRS}), error), concat('UNKNOWN_CODE_', error))"
+"""SQL: Kafka's name of the code in `error`; of -2 NO_ANSWER; null without a code."""
+
+EVENT_COLUMNS: Final = {**{name: SQL_TYPES[kind] for name, kind in FIELDS.items()}, ERROR_NAME: "string"}
+"""{column of `events`: its SQL type}"""
 
 
 class View(msgspec.Struct, frozen=True):
-    """One table. `holds`: meaning of a row."""
+    """One table.
+
+    `holds`: meaning of a row. `columns`: names, with types where those of the source do not apply.
+    """
 
     name: str
     holds: str
     query: str
+    columns: tuple[str, ...]
+
+    def types(self, source: Mapping[str, str] = EVENT_COLUMNS) -> dict[str, str]:
+        """{column: its SQL type}. `source`: columns of the table from which all views are made."""
+        pairs = [column.partition(" ") for column in self.columns]
+        return {name: kind or source[name] for name, _, kind in pairs}
 
 
-_WHO = "run, node, incarnation, seq, at_ms"
+_WHO_COLUMNS = ("run", "node", "incarnation", "seq", "at_ms")
+_WHO = ", ".join(_WHO_COLUMNS)
 
 VIEWS: tuple[View, ...] = (
     View(
@@ -40,11 +61,16 @@ VIEWS: tuple[View, ...] = (
         """SELECT i.run, i.operation, i.node AS client, i.kind, i.topic,
              coalesce(e.partition, i.partition) AS partition, i.acks, i.value, coalesce(i.records, 1) AS records,
              i.broker,
-             i.at_ms AS invoked_ms, e.at_ms AS ended_ms, e.outcome, e.error, coalesce(e.offset, i.offset) AS offset,
-               e.digest
+             i.at_ms AS invoked_ms, e.at_ms AS ended_ms, e.outcome, e.error, e.error_name,
+             coalesce(e.offset, i.offset) AS offset, e.digest, e.attempts, e.idempotent
            FROM (SELECT * FROM events WHERE event = 'operation_invoked') AS i
            LEFT JOIN (SELECT * FROM events WHERE event = 'operation_ended') AS e
              ON i.run = e.run AND i.operation = e.operation""",
+        (
+            "run", "operation", "client", "kind", "topic", "partition", "acks", "value", "records", "broker",
+            "invoked_ms double", "ended_ms double", "outcome", "error", "error_name", "offset", "digest",
+            "attempts", "idempotent",
+        ),
     ),
     View(
         "produced",
@@ -52,42 +78,56 @@ VIEWS: tuple[View, ...] = (
         """SELECT run, operation, record, client, topic, partition, acks,
              CASE WHEN records = 1 THEN value
                   ELSE coalesce(try_element_at(from_json(value, 'array<string>'), record + 1), '') END AS value,
-             invoked_ms, ended_ms, outcome, error, IF(offset < 0, offset, offset + record) AS offset, digest
+             invoked_ms, ended_ms, outcome, error, error_name, IF(offset < 0, offset, offset + record) AS offset, digest
            FROM (SELECT *, explode(sequence(0, int(records) - 1)) AS record FROM operations WHERE kind = 'produce')""",
+        (
+            "run", "operation", "record int", "client", "topic", "partition", "acks", "value", "invoked_ms double",
+            "ended_ms double", "outcome", "error", "error_name", "offset", "digest",
+        ),
     ),
     View(
         "attempts",
         "Attempts of operations, one row each. `error` is null without a response.",
-        """SELECT s.run, s.operation, s.attempt, s.node AS client, s.broker, s.at_ms AS sent_ms, e.at_ms AS ended_ms,
-          e.error,
-             e.offset, e.reason, s.digest
+        """SELECT s.run, s.operation, s.attempt, s.node AS client, s.broker, s.timeout_ms,
+             s.at_ms AS sent_ms, e.at_ms AS ended_ms, e.error, e.error_name, e.offset, e.reason, s.digest
            FROM (SELECT * FROM events WHERE event = 'attempt_sent') AS s
            LEFT JOIN (SELECT * FROM events WHERE event = 'attempt_ended') AS e
              ON s.run = e.run AND s.operation = e.operation AND s.attempt = e.attempt""",
+        (
+            "run", "operation", "attempt", "client", "broker", "timeout_ms",
+            "sent_ms double", "ended_ms double", "error", "error_name", "offset", "reason", "digest",
+        ),
     ),
     View(
-        "records",
+        "appends",
         "Every batch a replica ever appended, in the order of its node.",
         f"""SELECT {_WHO}, topic, partition, base_offset, last_offset, leader_epoch, digest, as_leader
            FROM events WHERE event = 'batch_appended'""",
+        (*_WHO_COLUMNS, "topic", "partition", "base_offset", "last_offset", "leader_epoch", "digest", "as_leader"),
     ),
     View(
         "truncations",
         "Every cut of a log to `to` (exclusive); `effective`: something was cut.",
         f"""SELECT {_WHO}, topic, partition, `to`, log_end, effective, high_watermark, reason
            FROM events WHERE event = 'log_truncated'""",
+        (*_WHO_COLUMNS, "topic", "partition", "to", "log_end", "effective", "high_watermark", "reason"),
     ),
     View(
         "logs",
         "Final contents of each replica's log, one row per batch; `leads`: on the final leader.",
         "SELECT run, node, topic, partition, base_offset, last_offset, leader_epoch, digest, leads "
         "FROM final_logs WHERE base_offset IS NOT NULL",
+        ("run", "node", "topic", "partition", "base_offset", "last_offset", "leader_epoch", "digest", "leads boolean"),
     ),
     View(
         "leadership",
         "Roles as brokers took them: leader, follower, offline.",
         f"""SELECT {_WHO}, topic, partition, role, leader, leader_epoch, previous_epoch, controller_epoch, log_end,
              high_watermark, isr FROM events WHERE event = 'role_changed'""",
+        (
+            *_WHO_COLUMNS, "topic", "partition", "role", "leader", "leader_epoch", "previous_epoch",
+            "controller_epoch", "log_end", "high_watermark", "isr",
+        ),
     ),
     View(
         "led",
@@ -104,12 +144,13 @@ VIEWS: tuple[View, ...] = (
                    AND what IN ('kill', 'power-loss', 'died')) GROUP BY run, node, incarnation) AS e
              ON r.run = e.run AND r.node = e.node AND r.incarnation = e.incarnation
            WHERE r.role = 'leader'""",
+        ("run", "topic", "partition", "leader string", "leader_epoch", "from_ms double", "until_ms double", "log_end"),
     ),
     View(
         "lost",
         "Acknowledged records that the final leader does not have; `cut_by`: truncations of them: time, node, reason.",
-        """SELECT a.run, a.topic, a.partition, p.value, a.acks, a.offset, a.node AS client, a.at_ms AS acknowledged_ms,
-             c.cut_by
+        """SELECT a.run, a.topic, a.partition, a.operation, a.record, p.value, a.acks, a.offset, a.node AS client,
+             a.at_ms AS acknowledged_ms, a.digest, c.cut_by
            FROM (SELECT * EXCEPT (offset), IF(offset < 0, offset, offset + record) AS offset FROM (
                    SELECT *, explode(sequence(0, int(coalesce(records, 1)) - 1)) AS record
                    FROM final_acknowledged)) AS a
@@ -125,19 +166,28 @@ VIEWS: tuple[View, ...] = (
                WHERE b.event = 'batch_appended' AND t.event = 'log_truncated' AND t.effective
                GROUP BY b.run, b.partition, b.digest) AS c
              ON a.run = c.run AND a.partition = c.partition AND a.digest = c.digest""",
+        (
+            "run", "topic", "partition", "operation", "record int", "value", "acks", "offset", "client",
+            "acknowledged_ms double", "digest",
+            "cut_by array<struct<at_ms:double,node:string,to:bigint,reason:string>>",
+        ),
     ),
     View(
         "reads",
         "Batches that consumers read, one row each, with the broker, the high watermark then, and the value (of "
         "several records a JSON list, as in `operations`).",
-        """SELECT r.run, r.operation, r.node AS client, r.at_ms, r.topic, r.partition, r.base_offset, r.last_offset,
-             v.value, r.leader_epoch, r.high_watermark, r.broker, r.digest
+        """SELECT r.run, r.operation, r.node AS client, r.incarnation, r.seq, r.at_ms, r.topic, r.partition,
+             r.base_offset, r.last_offset, v.value, r.leader_epoch, r.high_watermark, r.broker, r.digest
            FROM (SELECT * FROM events WHERE event = 'records_read') AS r
            LEFT JOIN (SELECT i.run, i.topic, s.digest, min(i.value) AS value
                FROM events AS i JOIN events AS s ON i.run = s.run AND i.operation = s.operation
                WHERE i.event = 'operation_invoked' AND s.event = 'attempt_sent'
                GROUP BY i.run, i.topic, s.digest) AS v
              ON r.run = v.run AND r.topic = v.topic AND r.digest = v.digest""",
+        (
+            "run", "operation", "client", "incarnation", "seq", "at_ms", "topic", "partition", "base_offset",
+            "last_offset", "value", "leader_epoch", "high_watermark", "broker", "digest",
+        ),
     ),
     View(
         "unavailable",
@@ -155,6 +205,7 @@ VIEWS: tuple[View, ...] = (
                    LEFT JOIN (SELECT DISTINCT run, node, az FROM events WHERE event = 'node_started') AS n
                      ON o.run = n.run AND o.node = n.node)
              GROUP BY run, az, client, topic, partition, island) WHERE failed > 0""",
+        ("run", "az", "client", "topic", "partition", "from_ms double", "until_ms double", "failed bigint"),
     ),
     View(
         "isr",
@@ -162,29 +213,37 @@ VIEWS: tuple[View, ...] = (
         f"""SELECT {_WHO}, event, topic, partition, change, was, now, isr, result, through, leader, leader_epoch,
           zk_version, reason
            FROM events WHERE event IN ('isr_change_asked', 'isr_change_ended', 'state_decided')""",
+        (
+            *_WHO_COLUMNS, "event", "topic", "partition", "change", "was", "now", "isr", "result", "through",
+            "leader", "leader_epoch", "zk_version", "reason",
+        ),
     ),
     View(
         "watermarks",
         "Moves of the high watermark; `leading`: by the leader.",
-        f"""SELECT {_WHO}, topic, partition, high_watermark, previous, leading, leader_epoch
+        f"""SELECT {_WHO}, topic, partition, high_watermark, previous, leading, leader_epoch, cause
            FROM events WHERE event = 'high_watermark_moved'""",
+        (*_WHO_COLUMNS, "topic", "partition", "high_watermark", "previous", "leading", "leader_epoch", "cause"),
     ),
     View(
         "controllers",
         "Brokers that became controller (`active`) or resigned.",
         f"SELECT {_WHO}, active, controller_epoch, reason FROM events WHERE event = 'controller_changed'",
+        (*_WHO_COLUMNS, "active", "controller_epoch", "reason"),
     ),
     View(
         "sessions",
         "Sessions as clients (`session_changed`) and the ensemble (`session_ended`) saw them.",
         f"""SELECT {_WHO}, event, session, state, owner, server, reason, zxid
            FROM events WHERE event IN ('session_changed', 'session_ended')""",
+        (*_WHO_COLUMNS, "event", "session", "state", "owner", "server", "reason", "zxid"),
     ),
     View(
         "faults",
         "Faults of links and nodes, at each node: requested, in force, healed, first traffic after.",
         f"""SELECT {_WHO}, event, rule, what, target, peer, frames_stopped, expects_traffic
            FROM events WHERE event LIKE 'fault_%' OR event = 'machine_fault'""",
+        (*_WHO_COLUMNS, "event", "rule", "what", "target", "peer", "frames_stopped", "expects_traffic"),
     ),
     View(
         "messages",
@@ -195,62 +254,35 @@ VIEWS: tuple[View, ...] = (
            LEFT JOIN (SELECT * FROM events WHERE event = 'frame_received') AS r
              ON s.run = r.run AND s.connection = r.connection AND s.number = r.number AND s.node = r.peer AND s.peer =
                r.node""",
+        (
+            "run", "connection", "purpose", "number", "api", "api_direction", "correlation", "size_bytes",
+            "sender string", "receiver string", "sent_ms double", "received_ms double",
+        ),
     ),
     View(
         "stopped",
         "Frames that a rule held or dropped. Wire level.",
         f"""SELECT {_WHO}, connection, peer, purpose, rule, action, api, size_bytes
            FROM events WHERE event = 'frame_stopped'""",
+        (*_WHO_COLUMNS, "connection", "peer", "purpose", "rule", "action", "api", "size_bytes"),
     ),
     View(
         "steps",
         "The scenario's steps as they began.",
         f"SELECT {_WHO}, step, text FROM events WHERE event = 'scenario_step'",
+        (*_WHO_COLUMNS, "step", "text"),
     ),
 )
 
+OLD_NAMES: Final = {one.old: one.name for one in RENAMED if "sql" in one.surfaces}
+"""{old name of a table, still accepted: its name}"""
+HIDDEN: Final = ("final_logs", "final_acknowledged", "events_by_life")
+"""Tables that a view reads; they exist while it does."""
 
 KEPT_BYTES_MAX = 64 << 20
 """Maximum of events that are parsed once per query and kept for several views."""
 _LISTS_TABLES = re.compile(r"\s*(?:show|describe|desc)\b", re.IGNORECASE)
-
-
-def create_views(spark: SparkSession, runs: Sequence[RunDirectory], query: str | None = None) -> DataFrame:
-    """Create the views that `query` names; without one, all.
-
-    Returns all events, as the files are now. The caller may unpersist them after the query.
-    """
-    names = {view.name for view in needed(query, VIEWS)}
-    events = read_events(spark, runs)
-    if sum(run.size_bytes for run in runs) <= KEPT_BYTES_MAX:
-        events.unpersist()  # rows of an earlier read of the same files
-        events.persist()
-    events.createOrReplaceTempView("events")
-    if names & {"logs", "lost"}:
-        _create_final(spark, runs, events)
-    for view in VIEWS:
-        if view.name in names:
-            spark.sql(view.query).createOrReplaceTempView(view.name)
-    return events
-
-
-def _create_final(spark: SparkSession, runs: Sequence[RunDirectory], events: DataFrame) -> None:
-    """Create `final_logs` and `final_acknowledged`, without records of deleted topics."""
-    lives = lives_of(spark, runs, events)
-    source = "events"
-    if lives.found:
-        source = "events_by_life"
-        topic = f"{lives.name(of_logs=OF_LOGS)} AS topic"
-        named = [topic if name == "topic" else f"`{name}`" for name in events.columns]
-        events.selectExpr(*named).createOrReplaceTempView(source)
-    tables = f"appends AS (SELECT * FROM {source} WHERE event = 'batch_appended'), rest AS (SELECT * FROM {source})"
-    acknowledged = "event = 'operation_ended' AND kind = 'produce' AND outcome = 'ok'"
-    for name, query in (
-        ("final_logs", f"WITH {tables} SELECT * FROM ({LOGS})"),
-        ("final_acknowledged", f"SELECT * FROM {source} WHERE {acknowledged}"),
-    ):
-        rows = spark.sql(query)
-        (rows.where(f"NOT {lives.gone}") if lives.found else rows).createOrReplaceTempView(name)
+_SOURCE = re.compile(r"\b(?:FROM|JOIN)\s+(\w+)")
 
 
 def needed(query: str | None, views: Sequence[View]) -> list[View]:
@@ -259,18 +291,23 @@ def needed(query: str | None, views: Sequence[View]) -> list[View]:
         return list(views)
     by_name = {view.name: view for view in views}
     found: set[str] = set()
-    waiting = [query]
+    waiting = {OLD_NAMES.get(word, word) for word in words(query)} & by_name.keys()
     while waiting:
-        for word in set(re.findall(r"\w+", waiting.pop().lower())) & by_name.keys() - found:
-            found.add(word)
-            waiting.append(by_name[word].query)
+        name = waiting.pop()
+        found.add(name)
+        waiting |= set(_SOURCE.findall(by_name[name].query)) & by_name.keys() - found
     return [view for view in views if view.name in found]
+
+
+def words(query: str) -> set[str]:
+    """Every word of a query that may be a table's name, in lower case."""
+    return set(re.findall(r"\w+", query.lower()))
 
 
 def described(views: Sequence[View] | None = None, first: tuple[str, str] | None = None) -> str:
     """The tables as text: name and meaning of a row. `first`: source of the others."""
     rows = [
-        first or ("events", "Every event of every level with all its fields."),
+        first or (EVENTS, EVENTS_HOLDS),
         *((view.name, view.holds) for view in (VIEWS if views is None else views)),
     ]
     width = max(len(name) for name, _ in rows)

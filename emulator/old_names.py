@@ -11,7 +11,7 @@ import msgspec
 
 from protocol.link_rules import LinkFaultKind
 
-Surface = Literal["scenario", "command", "http", "python"]
+Surface = Literal["scenario", "command", "http", "python", "sql"]
 HOLD: Final = ("--kind", "hold")
 
 
@@ -22,7 +22,7 @@ class OldName(FutureWarning):
 class Renamed(msgspec.Struct, frozen=True):
     """An old name.
 
-    `of`: the verbs whose key it is; none: `old` and `name` are verbs.
+    `of`: the verbs whose key it is; none: `old` and `name` are verbs, or tables of `sql`.
 
     `applies`: whether a value has the old meaning, where another meaning has the same name now.
     """
@@ -65,6 +65,7 @@ RENAMED: Final = (
     Renamed("rate_per_s", "rate", ("http",), ("start-workload",)),
     Renamed("from_offset", "offset", ("command",), ("consume",)),
     Renamed("max", "records_max", ("command",), ("consume",)),
+    Renamed("records", "appends", ("sql",)),
 )
 """Every old name. `of` has verbs; `break-links` is POST /v1/faults."""
 

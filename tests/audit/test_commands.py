@@ -17,7 +17,8 @@ from audit.commands import audit_command, report_command, summary, verdict_text
 from audit.event_lines import read_events
 from audit.export import export
 from audit.input import AuditInputError, find_runs
-from audit.views import VIEWS, create_views, described
+from audit.view_creation import create_views
+from audit.views import ERROR_NAME_OF, EVENT_COLUMNS, EVENTS, VIEWS, described
 from emulator.runs.verdict_file import CheckResult, CheckVerdict, Valid, Verdict, from_json
 from protocol.events import FIELDS
 from tests.audit.trace import dual_leader, healthy
@@ -125,13 +126,30 @@ def test_every_view_answers_and_has_no_column_of_nothing_but_nulls(viewed: Spark
 
 
 @pytest.mark.spark
+def test_views_have_the_columns_that_are_documented(viewed: SparkSession) -> None:
+    assert dict(viewed.table(EVENTS).dtypes) == EVENT_COLUMNS
+    for view in VIEWS:
+        assert dict(viewed.table(view.name).dtypes) == view.types(), view.name
+
+
+@pytest.mark.spark
+def test_an_error_has_its_name(spark: SparkSession) -> None:
+    codes = "VALUES (0L), (6L), (-1L), (-2L), (999L), (NULL) AS t(error)"
+    rows = spark.sql(f"SELECT {ERROR_NAME_OF} FROM {codes}").collect()
+    names = ["NONE", "NOT_LEADER_OR_FOLLOWER", "UNKNOWN_SERVER_ERROR", "NO_ANSWER", "UNKNOWN_CODE_999", None]
+    assert [row[0] for row in rows] == names
+
+
+@pytest.mark.spark
 @pytest.mark.parametrize(
     ("query", "answer"),
     [
         ("SELECT value FROM operations WHERE acks = 1 ORDER BY invoked_ms", [("c",), ("d",), ("e",), ("f",), ("g",)]),
         ("SELECT node, `to`, log_end FROM truncations", [("broker-0", 2, 5)]),
         ("SELECT count(*) FROM logs WHERE node = 'broker-0'", [(4,)]),
+        ("SELECT count(*) FROM appends WHERE node = 'broker-0'", [(7,)]),
         ("SELECT count(*) FROM records WHERE node = 'broker-0'", [(7,)]),
+        ("SELECT DISTINCT error, error_name FROM operations", [(0, "NONE")]),
         (
             "SELECT node, leader_epoch FROM leadership WHERE role = 'leader' ORDER BY at_ms",
             [("broker-0", 0), ("broker-1", 1)],
