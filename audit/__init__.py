@@ -11,7 +11,8 @@ and `monotonic_runs` (counts of lines, and sequences that must not decrease), `l
 (contradictory events) and `causality_violations` (events that contradict causality), `questions` (all of it as a few
 queries), `concurrent_queries` (concurrent queries), `audit_run`, `query_warmup` (plans the audit before its run has
 been played), `tuning`; `quarantine` and `expected` (results; the rest is in `emulator.judging`), `audited_run` (all),
-`tiny_run`; `views`, `view_creation`, `campaign_views` and `export` (runs and campaigns for other tools), `opened`,
+`tiny_run`; `views`, `view_creation`, `campaign_views` and `export` (runs and campaigns for other tools),
+`query_relations`, `query_syntax`, `query_expressions` and `query_names` (refuse a query without Spark), `opened`,
 `prompt` and `sql_command` (`faultline sql`), `report` (the page), `following` (live audit), `commands` (functions of
 the command line).
 """

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from audit.input import AuditInputError, RunDirectory, UnusableRun, look_for_runs, require_writable
+from audit.spark_session import DEFAULT_MASTER as DEFAULT_MASTER
 from audit.spark_session import (
     GatewayError,
     NoJavaError,
@@ -57,7 +58,6 @@ if TYPE_CHECKING:
 
     from audit.expected import Expected
 
-DEFAULT_MASTER = "local[*]"
 REMOTE = "sc://"
 EVIDENCE_SHOWN_MAX = 5
 REPORTS_UNASKED_MAX = 20

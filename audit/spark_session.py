@@ -35,6 +35,7 @@ __all__ = [
     "tuning_for",
 ]
 
+DEFAULT_MASTER = "local[*]"
 CAUSES_MAX = 20
 """Maximum of causes: Java's exceptions may form a circle."""
 

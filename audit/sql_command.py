@@ -1,7 +1,8 @@
 """`faultline sql RUN... [QUERY]`: prints a query's rows; without a query, opens a prompt.
 
 It opens a campaign's directory like a run's. On a terminal the rows form a table; in a pipe tabs separate them, below a
-line of names. If Spark refuses a query, one sentence names the nearest column or table, and the place.
+line of names. A refused query is one sentence with the nearest column or table, and the place. Most are refused before
+Spark starts (`audit.query_names`).
 """
 
 from __future__ import annotations
@@ -10,21 +11,23 @@ import csv
 import difflib
 import re
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from audit.commands import DEFAULT_MASTER, spark_of
 from audit.input import AuditInputError
 from audit.opened import Opened, opened
 from audit.prompt import PROMPT as PROMPT
 from audit.prompt import typed
-from audit.spark_session import GatewayError, NoJavaError, SparkFailed
+from audit.spark_session import DEFAULT_MASTER, GatewayError, NoJavaError, SparkFailed
 from audit.tuning import tuned
 from audit.views import VIEWS
-from emulator.runs.verdict_file import EXIT_UNKNOWN, EXIT_UNUSABLE
+from emulator.exit_codes import UNKNOWN, UNUSABLE
+from emulator.old_names import OldName, notice, renamed_verb
 
 if TYPE_CHECKING:
     from pyspark.errors import PySparkException
@@ -64,32 +67,74 @@ def sql_command(
         tables = opened(runs)
         for one in tables.unusable:
             print(f"faultline sql: {one.why}", file=sys.stderr)
-        code = EXIT_UNUSABLE if tables.unusable else 0
-        size_bytes = tables.size_bytes
-        with spark_of(master, size_bytes, shared=not cold) as (spark, _), tuned(spark, tables.small, size_bytes):
-            _silence_spark()
+        code = UNUSABLE if tables.unusable else 0
+        with ExitStack() as stack:
+            session = _Session(tables, master, stack, shared=not cold)
             if query is not None:
-                return max(code, _ask(spark, query, shape, rows_max, tables))
+                return max(code, _checked(session, query, shape, rows_max))
             if sys.stdin.isatty():
+                session.spark()  # it starts while the user reads
                 print(f"{tables.described()}\n\nTab completes names, DESCRIBE TABLE lists columns, Ctrl-D ends.")
                 for line in typed(tables.words):
                     if line in ("help", "tables"):
                         print(tables.described())
                     else:
-                        _ask(spark, line, shape, rows_max, tables)
+                        _checked(session, line, shape, rows_max)
                 return code
-            return max((_ask(spark, one, shape, rows_max, tables) for one in _piped()), default=0) or code
+            return max((_checked(session, one, shape, rows_max) for one in _piped()), default=0) or code
     except SparkFailed as error:
         print(f"faultline sql: {error}", file=sys.stderr)
-        return EXIT_UNKNOWN
+        return UNKNOWN
     except (AuditInputError, GatewayError, NoJavaError) as error:
         return _unusable(error)
+
+
+class _Session:
+    """Opened tables, and Spark, which starts with the first query that needs it.
+
+    `own_names`: whether a statement may have made names that the tables lack.
+    """
+
+    def __init__(self, tables: Opened, master: str, stack: ExitStack, *, shared: bool) -> None:
+        self.tables = tables
+        self.own_names = False
+        self._master = master
+        self._stack = stack
+        self._shared = shared
+        self._spark: SparkSession | None = None
+
+    def spark(self) -> SparkSession:
+        if self._spark is None:
+            from audit.commands import spark_of
+
+            size_bytes = self.tables.size_bytes
+            self._spark, _ = self._stack.enter_context(spark_of(self._master, size_bytes, shared=self._shared))
+            self._stack.enter_context(tuned(self._spark, self.tables.small, size_bytes))
+            _silence_spark()
+        return self._spark
+
+
+def _checked(session: _Session, query: str, shape: Shape, rows_max: int) -> int:
+    """Check a query's names, then run and print it."""
+    if not session.own_names:
+        from audit.query_names import checked
+        from audit.query_syntax import changes_nothing
+
+        tables = session.tables
+        found = checked(query, tables.tables, (*tables.hidden, *tables.old_names))
+        if found.problem is not None:
+            return _unusable(found.problem.text + _place(query, found.problem.start))
+        for name in sorted(found.hidden & tables.old_names.keys()):
+            if (one := renamed_verb("sql", name)) is not None:
+                warnings.warn(OldName(notice(one, "sql")), stacklevel=2)
+        session.own_names = not changes_nothing(query)
+    return _ask(session.spark(), query, shape, rows_max, session.tables)
 
 
 def explained(error: PySparkException, spark: SparkSession, query: str = "", tables: Sequence[str] = ()) -> str:
     """Reason why Spark refused a query, with the nearest existing name and the place."""
     about = error.getMessageParameters() or {}
-    place = _place(error, query)
+    place = _place_of(error, query)
     match (error.getCondition() or "").partition(".")[0]:
         case "UNRESOLVED_COLUMN":
             nearest = _plain(about.get("proposal", "")).split(", ")[0]
@@ -107,18 +152,20 @@ def explained(error: PySparkException, spark: SparkSession, query: str = "", tab
     return reason if "(line " in reason else reason + place
 
 
-def _place(error: PySparkException, query: str) -> str:
-    """Place such as ` (line 2, pos 7)` in Spark's counting: lines from 1, characters from 0.
-
-    "" if unknown.
-    """
+def _place_of(error: PySparkException, query: str) -> str:
+    """Place of an error of Spark's; "" if unknown."""
     for context in error.getQueryContext():
         begin = context.startIndex()
         fragment = context.fragment()
         if 0 <= begin < len(query) and query[begin : begin + len(fragment)] == fragment:
-            before = query[:begin]
-            return f" (line {before.count(chr(10)) + 1}, pos {begin - before.rfind(chr(10)) - 1})"
+            return _place(query, begin)
     return ""
+
+
+def _place(query: str, begin: int) -> str:
+    """Place such as ` (line 2, pos 7)` in Spark's counting: lines from 1, characters from 0."""
+    before = query[:begin]
+    return f" (line {before.count(chr(10)) + 1}, pos {begin - before.rfind(chr(10)) - 1})"
 
 
 def _ask(spark: SparkSession, query: str, shape: Shape, rows_max: int, tables: Opened | None = None) -> int:
@@ -243,4 +290,4 @@ def _silence_spark() -> None:
 
 def _unusable(error: object) -> int:
     print(f"faultline sql: {error}", file=sys.stderr)
-    return EXIT_UNUSABLE
+    return UNUSABLE

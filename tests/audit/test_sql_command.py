@@ -8,8 +8,9 @@ import json
 import os
 import pty
 import sys
+from contextlib import nullcontext
 from pathlib import Path
-from subprocess import Popen
+from subprocess import Popen, run
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -26,6 +27,7 @@ from emulator.judging.campaigns.cells import MEASURES
 from emulator.judging.campaigns.dataset import About, writing
 from emulator.judging.campaigns.row import CheckRow, Row
 from emulator.judging.campaigns.space import Space
+from emulator.old_names import OldName
 from tests.audit.trace import dual_leader
 from tests.patience import PATIENCE_S
 
@@ -128,9 +130,9 @@ def test_a_refused_query_is_one_line_with_the_nearest_name(
 @pytest.mark.spark
 def test_without_a_query_there_is_a_prompt(tmp_path: Path) -> None:
     """On a terminal; the run is the only argument."""
-    run = dual_leader().write(tmp_path)
+    directory = dual_leader().write(tmp_path)
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "emulator", "sql", str(run)]
+    command = [sys.executable, "-m", "emulator", "sql", str(directory)]
     with Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True) as process:
         os.close(theirs)
         shown = ""
@@ -189,6 +191,85 @@ def test_runs_have_their_names_however_many_there_are(spark: SparkSession, tmp_p
     dual_leader().write(tmp_path)
     create_views(spark, find_runs([tmp_path / "dual-leader", tmp_path / "one" / "dual-leader"]), OPERATIONS)
     assert spark.sql("SELECT DISTINCT run FROM events").count() == 2
+
+
+REFUSED = (
+    ("SELECT valu FROM operations", "no column valu; nearest: value (line 1, pos 7)"),
+    ("SELECT 1,\n o.valu FROM operations o", "no column o.valu; nearest: o.value (line 2, pos 1)"),
+    ("SELECT 1 FROM opertions", "no table opertions; nearest: operations (line 1, pos 14)"),
+    ("selct 1 a", "Syntax error at or near 'selct'; nearest: SELECT (line 1, pos 0)"),
+)
+
+
+@pytest.fixture
+def without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    def spark_of(*_: object) -> None:
+        raise AssertionError("Spark starts")
+
+    monkeypatch.setattr("audit.commands.spark_of", spark_of)
+
+
+@pytest.mark.usefixtures("without_spark")
+@pytest.mark.parametrize(("query", "output"), REFUSED)
+def test_a_query_is_refused_before_spark_starts(
+    query: str, output: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert sql_command([str(dual_leader().write(tmp_path))], query) == 2
+    assert capsys.readouterr() == ("", f"faultline sql: {output}\n")
+
+
+SLOW_IMPORTS = ("pyspark.sql", "pyarrow", "trio", "audit.commands", "emulator.machines.broker.broker")
+
+
+def test_a_refused_query_imports_nothing_slow(tmp_path: Path) -> None:
+    """The time of a refusal is that of its imports, a quarter of a second."""
+    program = (
+        "import sys; from emulator.cli.app import _command\n"
+        f"print(_command(sys.argv[1:]), [name for name in {SLOW_IMPORTS} if name in sys.modules])"
+    )
+    command = [sys.executable, "-c", program, "sql", str(dual_leader().write(tmp_path)), REFUSED[0][0]]
+    assert run(command, capture_output=True, text=True, check=True).stdout == "2 []\n"
+
+
+@pytest.mark.usefixtures("without_spark")
+def test_a_query_of_a_campaign_is_refused_before_spark_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    query = "SELECT one.verdic FROM runs LATERAL VIEW explode(checks) AS one"
+    assert sql_command([str(campaign(tmp_path))], query) == 2
+    assert capsys.readouterr().err == "faultline sql: no field verdic of one; nearest: verdict (line 1, pos 7)\n"
+
+
+@pytest.mark.usefixtures("without_spark")
+def test_refused_queries_of_a_pipe_start_no_spark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("SELECT a FROM reads;\nSELECT value FROM red\n"))
+    assert sql_command([str(dual_leader().write(tmp_path))]) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "faultline sql: no column a (line 1, pos 7)",
+        "faultline sql: no table red; nearest: reads (line 1, pos 18)",
+    ]
+
+
+@pytest.mark.spark
+def test_names_that_a_statement_makes_are_known(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also a table's old name, with a warning."""
+    monkeypatch.setattr("audit.commands.spark_of", lambda *_: nullcontext((spark, tmp_path)))
+    queries = (
+        "SELECT count(*) AS n FROM records",
+        "CREATE TEMPORARY VIEW mine AS SELECT 1 AS a",
+        "SELECT a FROM mine",
+        "DROP VIEW mine",
+    )
+    monkeypatch.setattr(sys, "stdin", io.StringIO(";\n".join(queries)))
+    with pytest.warns(OldName, match="sql: 'records' is the old name of 'appends'"):
+        assert sql_command([str(dual_leader().write(tmp_path))]) == 0
+    out, err = capsys.readouterr()
+    assert out.splitlines()[0] == "n" and out.splitlines()[2:4] == ["a", "1"]
+    assert err == ""
 
 
 def test_no_run_is_no_query(capsys: pytest.CaptureFixture[str]) -> None:
@@ -284,9 +365,12 @@ def test_a_campaign_is_opened_like_a_run(
     assert "no table chekcs; nearest: checks" in capsys.readouterr().err
     for view in CAMPAIGN_VIEWS:
         assert view.name in tables.described()
+    tables.create(spark, "SHOW TABLES")
+    for name, columns in tables.tables.items():
+        assert dict(spark.table(name).dtypes) == columns, name
 
 
 def test_runs_and_campaigns_are_not_mixed(tmp_path: Path) -> None:
-    run = dual_leader().write(tmp_path)
+    directory = dual_leader().write(tmp_path)
     with pytest.raises(AuditInputError, match=r"c is a campaign and .* is none"):
-        opened([str(run), str(campaign(tmp_path / "c"))])
+        opened([str(directory), str(campaign(tmp_path / "c"))])
