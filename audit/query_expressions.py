@@ -11,8 +11,12 @@ from audit.query_relations import Kind, Problem, Relation, Scope, element, field
 
 EVERYWHERE = frozenset(
     ("current_date", "current_timestamp", "current_time", "localtimestamp", "current_user", "user", "session_user")
-).union(("current_catalog", "current_database", "current_schema", "grouping__id", "_metadata", "all", "default"))
+).union(("current_catalog", "current_database", "current_schema", "grouping__id", "_metadata", "all", "default"),
+    ("localtime", "current_path", "system_path", "default_path"),
+)
 """Names that are functions without parentheses, or words of a clause."""
+_GROUPED = ("window", "session_window")
+"""Names of columns that a group by time has."""
 UNITS = frozenset(
     ("microsecond", "millisecond", "second", "minute", "hour", "day", "dayofyear", "week", "month", "quarter", "year")
 )
@@ -107,7 +111,8 @@ class ExpressionNames(ABC):
     def _column(self, parts: Sequence[exp.Expr], level: Level, *, star: bool = False) -> None:
         names = [part.name for part in parts]
         start = start_of(parts[0])
-        if start is None or (len(names) == 1 and names[0].lower() in EVERYWHERE):
+        first = names[0].lower()
+        if start is None or first in _GROUPED or (len(names) == 1 and first in EVERYWHERE):
             return
         if star and any(one.name.lower() == names[-1].lower() for scope in level.scopes for one in scope.relations):
             return

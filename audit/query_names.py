@@ -103,7 +103,7 @@ class _Names(ExpressionNames):
                 _require(node, _SUBQUERY - {"joins", "laterals", "sample"})
                 level = self._with_ctes(node, level)
                 found = self.query(inner, level)
-                self._modifiers(node, found, level)
+                self._modifiers(node, (opened(),), level)
                 return found
             case exp.Select():
                 return self._select(node, level)
@@ -112,12 +112,18 @@ class _Names(ExpressionNames):
                 level = self._with_ctes(node, level)
                 found = self.query(node.this, level)
                 self.query(node.expression, level)
-                self._modifiers(node, found, level)
+                names = {one.alias_or_name for one in node.this.find_all(exp.Table, exp.Subquery)}
+                self._modifiers(node, (found, *(found.named(name) for name in sorted(names))), level)
                 return found
         raise Unsure(type(node).__name__)
 
-    def _modifiers(self, node: exp.Expr, found: Relation, level: Level) -> None:
-        inner = level.within(Scope((found,)))
+    def _modifiers(self, node: exp.Expr, found: tuple[Relation, ...], level: Level) -> None:
+        """Check ORDER BY and its like.
+
+        `found`: the sorted rows, under each qualifier that their columns keep. A query in brackets may be sorted by
+        columns that it does not return.
+        """
+        inner = level.within(Scope(found))
         for name in _MODIFIERS:
             self.expressions(node.args.get(name), inner)
 
@@ -229,7 +235,7 @@ class _Names(ExpressionNames):
                 _require(node, _SUBQUERY | {"pivots"})
                 within = self._with_ctes(node, level)
                 found = self.query(inner, within)
-                self._modifiers(node, found, within)
+                self._modifiers(node, (opened(),), within)
                 relations.append((opened() if node.args.get("pivots") else found).named(name, columns))
             case exp.Subquery(this=exp.Table() as inner):
                 _require(node, frozenset(("this", "joins")))

@@ -71,6 +71,8 @@ _OPERATORS = frozenset(
 ).union((TokenType.MOD, TokenType.DPIPE, TokenType.DOT))
 """Those with a right side. Types end with `>` and `<>`, too."""
 _OPENERS = {TokenType.L_PAREN: TokenType.R_PAREN, TokenType.L_BRACKET: TokenType.R_BRACKET}
+_CLAUSE_WORDS = ("WHERE", "HAVING", "QUALIFY", "LIMIT", "OFFSET", "WINDOW", "ON", "USING")
+_JOIN_WORDS = ("NATURAL", "CROSS", "INNER", "LEFT", "RIGHT", "FULL", "SEMI", "ANTI", "JOIN", "LATERAL", *_CLAUSE_WORDS)
 _SET_WORDS = ("UNION", "EXCEPT", "INTERSECT", "MINUS", "SETMINUS")
 _WITH_BY = ("GROUP", "ORDER", "BY")
 """Words that are names if they are tokens of their own: `GROUP BY` is one token."""
@@ -96,9 +98,12 @@ def changes_nothing(query: str) -> bool:
 
 
 def has_odd_alias(tokens: Sequence[Token]) -> bool:
-    """Whether a word such as UNION before FROM is an alias to Spark."""
+    """Whether Spark may read an alias in UNION before FROM, or in HAVING before JOIN."""
     words = [token.text.upper() for token in tokens]
-    return any(one in _SET_WORDS and two == "FROM" for one, two in pairwise(words))
+    return any(
+        (one in _SET_WORDS and two == "FROM") or (one in _CLAUSE_WORDS and two in _JOIN_WORDS)
+        for one, two in pairwise(words)
+    )
 
 
 def is_odd(query: str) -> bool:
