@@ -117,18 +117,28 @@ class _Session:
 def _checked(session: _Session, query: str, shape: Shape, rows_max: int) -> int:
     """Check a query's names, then run and print it."""
     if not session.own_names:
-        from audit.query_names import checked
         from audit.query_syntax import changes_nothing
 
-        tables = session.tables
-        found = checked(query, tables.tables, (*tables.hidden, *tables.old_names))
-        if found.problem is not None:
-            return _unusable(found.problem.text + _place(query, found.problem.start))
-        for name in sorted(found.hidden & tables.old_names.keys()):
-            if (one := renamed_verb("sql", name)) is not None:
-                warnings.warn(OldName(notice(one, "sql")), stacklevel=2)
+        if (why := refusal(query, session.tables)) is not None:
+            return _unusable(why)
         session.own_names = not changes_nothing(query)
     return _ask(session.spark(), query, shape, rows_max, session.tables)
+
+
+def refusal(query: str, tables: Opened) -> str | None:
+    """The reason why Spark would refuse a query, without Spark; None: none is known.
+
+    Gives a notice of each old name. For a session without names of its own.
+    """
+    from audit.query_names import checked
+
+    found = checked(query, tables.tables, (*tables.hidden, *tables.old_names))
+    if found.problem is not None:
+        return found.problem.text + _place(query, found.problem.start)
+    for name in sorted(found.hidden & tables.old_names.keys()):
+        if (one := renamed_verb("sql", name)) is not None:
+            warnings.warn(OldName(notice(one, "sql")), stacklevel=2)
+    return None
 
 
 def explained(error: PySparkException, spark: SparkSession, query: str = "", tables: Sequence[str] = ()) -> str:

@@ -82,18 +82,20 @@ def command(words: str) -> str:
 
 def ask(places: str | Sequence[str], query: str, rows_max: int = ROWS_MAX) -> Answer:
     """Rows of a query over runs, or campaigns. Raises Refused with one line."""
-    from pyspark.errors import PySparkException
-
     from audit.input import AuditInputError
     from audit.opened import opened
-    from audit.sql_command import explained
+    from audit.sql_command import explained, refusal
     from audit.tuning import tuned
 
-    spark = _spark()
     try:
         tables = opened([places] if isinstance(places, str) else places)
     except AuditInputError as error:
         raise Refused(str(error)) from error
+    if not _session and (why := refusal(query, tables)) is not None:  # a session may have names of its own
+        raise Refused(why)
+    spark = _spark()
+    from pyspark.errors import PySparkException
+
     with tuned(spark, tables.small, tables.size_bytes):
         try:
             tables.create(spark, query)

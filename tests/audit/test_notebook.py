@@ -39,6 +39,13 @@ def test_the_notebook_answers_five_questions_and_names_pages_that_exist() -> Non
     assert len({cell["id"] for cell in cells}) == len(cells)
 
 
+def test_a_question_is_refused_before_spark_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("emulator.cli.notebook._session", [])
+    monkeypatch.setattr("emulator.cli.notebook._spark", lambda: pytest.fail("Spark starts"))
+    with pytest.raises(Refused, match=r"^no column valu; nearest: value \(line 1, pos 7\)$"):
+        ask(str(dual_leader().write(tmp_path)), "SELECT valu FROM operations")
+
+
 @pytest.mark.spark
 @pytest.mark.slow
 def test_a_refused_question_is_one_line(session: None, tmp_path: Path) -> None:
