@@ -66,7 +66,6 @@ def tests_spark(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyP
         yield spark, tmp_path / "scratch"
 
     monkeypatch.setattr(commands, "spark_of", here)
-    monkeypatch.setattr(sql_command, "spark_of", here)
 
 
 @pytest.mark.spark
