@@ -330,13 +330,18 @@ def _progress(count: int) -> Iterator[None]:
 
 @contextmanager
 def spark_of(
-    master: str, event_bytes: int, settings: Mapping[str, str] | None = None, *, shared: bool = False
+    master: str,
+    event_bytes: int,
+    settings: Mapping[str, str] | None = None,
+    *,
+    shared: bool = False,
+    lasting: bool = False,
 ) -> Iterator[tuple[SparkSession, Path]]:
     """A Spark session for that amount of events, and a directory for large data.
 
     `master`: Spark's, or the URL of a Spark Connect server, sc://HOST:PORT. `settings`: Spark settings, which take
     precedence. `shared`: in the server that all commands of the user share, if this machine's cores and an ordinary
-    Java suffice; then and in a remote server there is Spark's DataFrame interface alone.
+    Java suffice; then and in a remote server there is Spark's DataFrame interface alone. `lasting`: for a prompt.
     """
     with scratch() as directory:
         if master.startswith(REMOTE):
@@ -344,7 +349,7 @@ def spark_of(
                 yield spark, directory
             return
         if shared and master == DEFAULT_MASTER and tuning_for(event_bytes) == "quick" and wanted(os.environ):
-            with warm_session(settings) as spark:
+            with warm_session(settings, lasting=lasting) as spark:
                 yield spark, directory
             return
         java = find_java(os.environ, alone=is_local(master))

@@ -69,7 +69,7 @@ def sql_command(
             print(f"faultline sql: {one.why}", file=sys.stderr)
         code = UNUSABLE if tables.unusable else 0
         with ExitStack() as stack:
-            session = _Session(tables, master, stack, shared=not cold)
+            session = _Session(tables, master, stack, shared=not cold, lasting=query is None)
             if query is not None:
                 return max(code, _checked(session, query, shape, rows_max))
             if sys.stdin.isatty():
@@ -95,12 +95,13 @@ class _Session:
     `own_names`: whether a statement may have made names that the tables lack.
     """
 
-    def __init__(self, tables: Opened, master: str, stack: ExitStack, *, shared: bool) -> None:
+    def __init__(self, tables: Opened, master: str, stack: ExitStack, *, shared: bool, lasting: bool) -> None:
         self.tables = tables
         self.own_names = False
         self._master = master
         self._stack = stack
         self._shared = shared
+        self._lasting = lasting
         self._spark: SparkSession | None = None
 
     def spark(self) -> SparkSession:
@@ -108,7 +109,9 @@ class _Session:
             from audit.commands import spark_of
 
             size_bytes = self.tables.size_bytes
-            self._spark, _ = self._stack.enter_context(spark_of(self._master, size_bytes, shared=self._shared))
+            self._spark, _ = self._stack.enter_context(
+                spark_of(self._master, size_bytes, shared=self._shared, lasting=self._lasting)
+            )
             self._stack.enter_context(tuned(self._spark, self.tables.small, size_bytes))
             _silence_spark()
         return self._spark

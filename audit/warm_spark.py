@@ -101,12 +101,15 @@ def is_running() -> bool:
 
 
 @contextmanager
-def used(folder: Path, idle_s: float | None = None) -> Iterator[Server]:
+def used(folder: Path, idle_s: float | None = None, *, lasting: bool = False) -> Iterator[Server]:
     """The server of the folder, started if none runs. It lives while the context lasts.
+
+    `lasting`: for a prompt, which mostly waits for its user, and is not counted among AT_ONCE_MAX.
 
     Raises GatewayError: it does not start."""
     with ExitStack() as stack:
-        _take_turn(folder, stack)
+        if not lasting:
+            _take_turn(folder, stack)
         users = stack.enter_context((folder / USERS_FILE).open("ab"))
         fcntl.flock(users, fcntl.LOCK_SH)
         os.utime(users.fileno())
@@ -222,8 +225,10 @@ def running() -> list[tuple[Path, Server]]:
 
 
 @contextmanager
-def warm_session(settings: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
-    """A session in the shared server. `settings`: of Spark SQL, which take precedence.
+def warm_session(settings: Mapping[str, str] | None = None, *, lasting: bool = False) -> Iterator[SparkSession]:
+    """A session in the shared server.
+
+    `settings`: of Spark SQL, which take precedence. `lasting`: as `used` takes it.
 
     Raises:
         GatewayError: the server does not start.
@@ -233,8 +238,11 @@ def warm_session(settings: Mapping[str, str] | None = None) -> Iterator[SparkSes
         folder = own_folder()
     except (NoStateHome, OSError) as error:
         raise GatewayError(f"no folder for Spark's server: {error}; --cold starts a Spark for this command") from error
-    with used(folder) as server, remote_session(f"sc://localhost:{server.port}/;token={server.token}", settings) as one:
-        yield one
+    with (
+        used(folder, lasting=lasting) as server,
+        remote_session(f"sc://localhost:{server.port}/;token={server.token}", settings) as session,
+    ):
+        yield session
 
 
 @contextmanager
