@@ -59,6 +59,7 @@ _CRC_COVERS_FROM = 21
 _LENGTH_COVERS_FROM = 12
 _LENGTH_MIN = HEADER_BYTES - _LENGTH_COVERS_FROM
 _CODECS_END = len(CODECS)
+_CONTROL = 0x20
 
 _unpack_header = struct.Struct(">qiibIhiqqqhii").unpack_from
 _pack_head = struct.Struct(">qiibI").pack
@@ -80,8 +81,12 @@ def encode_batch(
     producer_id: int = -1,
     producer_epoch: int = -1,
     base_sequence: int = -1,
+    is_control: bool = False,
 ) -> bytes:
-    """A batch of `values`, each a value or (key, value, headers), all with one `timestamp_ms`."""
+    """A batch of `values`, each a value or (key, value, headers), all with one `timestamp_ms`.
+
+    `is_control`: its records are Kafka's own, no user's.
+    """
     assert values, "a producer sends no empty batch"
     fields: Sequence[bytes | RecordFields] = values
     records = b"".join([encode_record(delta, value) for delta, value in enumerate(fields)])
@@ -90,7 +95,7 @@ def encode_batch(
     count = len(values)
     covered = (
         _pack_tail(
-            CODEC_IDS[compression],
+            CODEC_IDS[compression] | (_CONTROL if is_control else 0),
             count - 1,
             timestamp_ms,
             timestamp_ms,

@@ -5,7 +5,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -34,8 +34,15 @@ class Mutant(msgspec.Struct, frozen=True, kw_only=True):
     unseen: str = ""
 
 
+class Patched(Protocol):
+    """A mutant of any kind of machine."""
+
+    @property
+    def patches(self) -> Callable[[], Patches]: ...
+
+
 @contextmanager
-def applied(mutant: Mutant) -> Iterator[None]:
+def applied(mutant: Patched) -> Iterator[None]:
     """For as long as it lasts; not to be nested with itself."""
     patches = mutant.patches()
     before = [(whose, name, getattr(whose, name)) for whose, name, _ in patches]

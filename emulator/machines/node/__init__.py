@@ -6,5 +6,6 @@
   `setting_administration`, `leader_administration`, `admin_routing` (routing);
 - `controller_node`, `broker_status` (status of both), `specs` (a node's machine from plain data), `restarts` (with
   another binary or other settings);
+- `metadata_log`: the log and the files of a quorum's node;
 - `log_levels`: loggers of a broker.
 """

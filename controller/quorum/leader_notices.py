@@ -1,0 +1,48 @@
+"""Notices to the state machine: committed records, and changes of leadership.
+
+The state machine reads up to the high watermark alone. So a new leader learns of its leadership only when the control
+record of its epoch is committed, and with it all earlier records.
+
+Source: KafkaRaftClient.ListenerContext, pollListeners.
+"""
+
+from controller.quorum.epoch_states import EpochState, Resigned
+from controller.quorum.leader_state import Leader
+from controller.quorum.quorum_features import QuorumFeatures
+from controller.quorum.quorum_inputs import Committed, LeaderChanged, QuorumEffect
+from protocol.ids import FIRST_OFFSET, NO_BROKER, BrokerId, LeaderEpoch
+
+
+class LeaderNotices:
+    """Notices of one incarnation. `next_offset`: the first record that was not reported."""
+
+    def __init__(self, features: QuorumFeatures, effects: list[QuorumEffect]) -> None:
+        self._features = features
+        self._effects = effects
+        self._leader = NO_BROKER
+        self._epoch = LeaderEpoch(0)
+        self.next_offset = FIRST_OFFSET
+
+    def state_changed(self, state: EpochState) -> None:
+        """Report a transition to another state than Leader and Resigned."""
+        self._report(state.leader, state.epoch)
+
+    def poll(self, state: EpochState) -> None:
+        """Report what has become reportable. Source: pollListeners."""
+        if state.high_watermark > self.next_offset:
+            self._effects.append(Committed(self.next_offset, state.high_watermark))
+            self.next_offset = state.high_watermark
+        if isinstance(state, Leader):
+            read_beyond = self.next_offset > state.epoch_start
+            read_up_to = self.next_offset >= state.epoch_start
+            if read_beyond if self._features.leads_after_change_record else read_up_to:
+                self._report(state.leader, state.epoch)
+        elif not isinstance(state, Resigned) or self._features.resigned_is_notified:
+            self._report(state.leader, state.epoch)
+
+    def _report(self, leader: BrokerId, epoch: LeaderEpoch) -> None:
+        """Report a newer epoch, or the leader of the reported one."""
+        newer = epoch > self._epoch
+        if newer or (epoch == self._epoch and leader != NO_BROKER and self._leader == NO_BROKER):
+            self._leader, self._epoch = leader, epoch
+            self._effects.append(LeaderChanged(leader, epoch))

@@ -1,0 +1,36 @@
+"""Settings of the quorum, under Kafka's names with units; the defaults are QuorumConfig's."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+PREFIX = "controller.quorum."
+
+
+class QuorumSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Settings of one node, voter or observer. Source: QuorumConfig (RaftConfig until 3.6)."""
+
+    election_timeout_ms: int = 1000
+    """Lower bound of the random election timeout; the upper one is twice as large."""
+    fetch_timeout_ms: int = 2000
+    """Time without a successful fetch after which a follower campaigns."""
+    election_backoff_max_ms: int = 1000
+    """Limit of a candidate's backoff, and of a successor's delay after EndQuorumEpoch."""
+    request_timeout_ms: int = 2000
+    retry_backoff_ms: int = 20
+    append_linger_ms: int = 25
+    """Time for which the leader collects records before it appends them."""
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> "QuorumSettings":
+        """Settings for Kafka's names, such as `controller.quorum.fetch.timeout.ms`.
+
+        Other names are ignored.
+        """
+        known = {
+            name: settings[PREFIX + name.replace("_", ".")]
+            for name in cls.__struct_fields__
+            if PREFIX + name.replace("_", ".") in settings
+        }
+        return msgspec.convert(known, cls, strict=False)

@@ -1,0 +1,211 @@
+"""Work of each state as time passes: timeouts, requests to send, records to append.
+
+`poll` does what is due and returns the time of the next poll; a time that has come means at once.
+
+Source: KafkaRaftClient.pollLeader, pollCandidate, pollProspective, pollFollower, pollUnattached, pollResigned.
+"""
+
+from collections.abc import Callable, Sequence
+
+from controller.quorum.epoch_states import Candidate, Follower, Prospective, Resigned, Unattached
+from controller.quorum.leader_state import Leader
+from controller.quorum.quorum_context import QuorumContext
+from controller.quorum.quorum_requests import (
+    BeginQuorumEpochRequest,
+    EndQuorumEpochRequest,
+    QuorumFetchRequest,
+    QuorumRequest,
+    VoteRequest,
+)
+from controller.quorum.request_handling import RequestHandling
+from controller.quorum.response_handling import ResponseHandling
+from controller.quorum.state_transitions import NEVER_MS
+from protocol.ids import BrokerId, LeaderEpoch
+
+FETCH_MAX_WAIT_MS = 500
+"""Limit of a fetch at the leader: MAX_FETCH_WAIT_MS."""
+
+
+class StatePolls:
+    """Polls of one node."""
+
+    def __init__(self, context: QuorumContext, requests: RequestHandling, responses: ResponseHandling) -> None:
+        self._context = context
+        self._requests = requests
+        self._responses = responses
+
+    def poll(self, now_ms: float, wall_ms: float) -> float:
+        state = self._context.state
+        if isinstance(state, Leader):
+            return self._leader(now_ms, wall_ms, state)
+        if isinstance(state, Candidate):
+            return self._candidate(now_ms, state)
+        if isinstance(state, Prospective):
+            return self._prospective(now_ms, state)
+        if isinstance(state, Follower):
+            return self._follower(now_ms, state)
+        if isinstance(state, Resigned):
+            return self._resigned(now_ms, state)
+        assert isinstance(state, Unattached), state.name
+        return self._unattached(now_ms, state)
+
+    # --- leader ---
+
+    def _leader(self, now_ms: float, wall_ms: float, state: Leader) -> float:
+        context = self._context
+        check_at_ms = state.check_quorum_at_ms(context.features)
+        if context.is_shutting_down or state.resigns or now_ms >= check_at_ms:
+            context.become_resigned(now_ms, state)
+            return now_ms
+        self._append_pending(now_ms, wall_ms, state)
+        drains_at_ms = state.drains_at_ms if state.pending else NEVER_MS
+        return min(check_at_ms, drains_at_ms, self._announce(now_ms, state))
+
+    def _append_pending(self, now_ms: float, wall_ms: float, state: Leader) -> None:
+        """Append what is due, count it, then sync. Source: maybeAppendBatches, flushLeaderLog."""
+        log = self._context.log
+        if not state.has_begun:
+            log.append_leader_change(state.epoch, state.me, state.voters, state.granting, wall_ms)
+            state.has_begun = True
+        elif state.pending and now_ms >= state.drains_at_ms:
+            log.append(state.epoch, state.drain(), wall_ms)
+        else:
+            return
+        self._requests.log_grew(now_ms, state)
+        log.flush()
+
+    def _announce(self, now_ms: float, state: Leader) -> float:
+        """BeginQuorumEpoch, until acknowledged or in periods."""
+        features = self._context.features
+        request = BeginQuorumEpochRequest(state.epoch, state.me)
+        if features.begins_until_acknowledged:
+            return self._send_to(now_ms, state.unacknowledged(), lambda: request)
+        if now_ms >= state.begins_at_ms:
+            self._send_to(now_ms, state.to_announce(features, now_ms), lambda: request)
+            state.announced(now_ms)
+        return state.begins_at_ms
+
+    # --- elections ---
+
+    def _candidate(self, now_ms: float, state: Candidate) -> float:
+        context = self._context
+        if context.is_shutting_down:
+            return min(context.shutdown_ends_ms, self._send_votes(now_ms, state))
+        if state.is_backing_off:
+            if now_ms < state.backs_off_until_ms:
+                return state.backs_off_until_ms
+            context.become_candidate(now_ms)
+            return now_ms
+        if now_ms < state.ends_ms:
+            return min(state.ends_ms, self._send_votes(now_ms, state))
+        if context.features.pre_vote:
+            context.become_prospective(now_ms)
+            return now_ms
+        state.backs_off_until_ms = now_ms + context.election_backoff_ms(state.retries)
+        return state.backs_off_until_ms
+
+    def _prospective(self, now_ms: float, state: Prospective) -> float:
+        context = self._context
+        if context.is_shutting_down:
+            return min(context.shutdown_ends_ms, self._send_votes(now_ms, state))
+        if now_ms < state.ends_ms:
+            return min(state.ends_ms, self._send_votes(now_ms, state))
+        self._responses.election_lost(now_ms, state)
+        return now_ms
+
+    def _send_votes(self, now_ms: float, state: Prospective | Candidate) -> float:
+        """Request the missing votes, while a majority is possible."""
+        if state.votes.is_lost:
+            return NEVER_MS
+        context = self._context
+        log, pre_vote = context.log, isinstance(state, Prospective)
+        request = VoteRequest(state.epoch, context.me, log.last_epoch, log.end, pre_vote)
+        return self._send_to(now_ms, state.votes.unrecorded, lambda: request)
+
+    def _campaign(self, now_ms: float) -> float:
+        if self._context.features.pre_vote:
+            self._context.become_prospective(now_ms)
+        else:
+            self._context.become_candidate(now_ms)
+        return now_ms
+
+    def _resigned(self, now_ms: float, state: Resigned) -> float:
+        context = self._context
+        request = EndQuorumEpochRequest(state.epoch, context.me, state.successors)
+        sends_at_ms = self._send_to(now_ms, list(state.unacknowledged), lambda: request)
+        if context.is_shutting_down:
+            return min(context.shutdown_ends_ms, sends_at_ms)
+        if now_ms < state.ends_ms:
+            return min(state.ends_ms, sends_at_ms)
+        if context.features.pre_vote:
+            context.become_unattached(now_ms, LeaderEpoch(state.epoch + 1))
+        else:
+            context.become_candidate(now_ms)
+        return now_ms
+
+    # --- replicas ---
+
+    def _unattached(self, now_ms: float, state: Unattached) -> float:
+        context = self._context
+        if not context.quorum.is_voter:
+            return self._probe(now_ms)
+        if context.is_shutting_down:
+            return context.shutdown_ends_ms
+        if now_ms >= state.ends_ms:
+            return self._campaign(now_ms)
+        return min(state.ends_ms, self._probe(now_ms) if context.features.voters_probe else NEVER_MS)
+
+    def _follower(self, now_ms: float, state: Follower) -> float:
+        context = self._context
+        if context.quorum.is_voter:
+            if context.is_shutting_down:
+                return context.shutdown_ends_ms
+            if now_ms >= state.ends_ms:
+                return self._campaign(now_ms)
+            if not context.features.voters_probe:
+                return min(state.ends_ms, self._send(now_ms, state.leader, self._fetch_request))
+        elif now_ms >= state.ends_ms:
+            return self._probe(now_ms)
+        return min(state.ends_ms, self._fetch_from_best(now_ms, state))
+
+    def _fetch_from_best(self, now_ms: float, state: Follower) -> float:
+        """Fetch from the leader, or from any voter if the leader fails.
+
+        Source: maybeSendFetchToBestNode.
+        """
+        requests = self._context.requests
+        if requests.has_timed_out(state.leader, now_ms):
+            requests.forget(state.leader)
+            return self._probe(now_ms)
+        if requests.is_backing_off(state.leader, now_ms):
+            return self._probe(now_ms)
+        if not requests.has_any_in_flight(now_ms):
+            return self._send(now_ms, state.leader, self._fetch_request)
+        return requests.server_ready_at_ms(now_ms)
+
+    def _probe(self, now_ms: float) -> float:
+        """Fetch from any voter, to find a leader. Source: maybeSendFetchToAnyBootstrap."""
+        server = self._context.requests.ready_server(now_ms)
+        if server is None:
+            return self._context.requests.server_ready_at_ms(now_ms)
+        return self._send(now_ms, server, self._fetch_request)
+
+    def _fetch_request(self) -> QuorumFetchRequest:
+        context = self._context
+        log, state = context.log, context.state
+        known = state.high_watermark
+        return QuorumFetchRequest(state.epoch, context.me, log.end, log.last_epoch, FETCH_MAX_WAIT_MS, known)
+
+    # --- sending ---
+
+    def _send_to(
+        self, now_ms: float, receivers: Sequence[BrokerId], request: Callable[[], QuorumRequest]
+    ) -> float:
+        return min((self._send(now_ms, receiver, request) for receiver in receivers), default=NEVER_MS)
+
+    def _send(self, now_ms: float, receiver: BrokerId, request: Callable[[], QuorumRequest]) -> float:
+        """Send, unless a request is in flight or the receiver backs off; the time of its end."""
+        requests = self._context.requests
+        if requests.is_ready(receiver, now_ms):
+            self._context.send(now_ms, receiver, request())
+        return requests.waits_until_ms(receiver)
