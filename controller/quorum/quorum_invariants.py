@@ -15,7 +15,7 @@ from controller.quorum.epoch_states import EpochState
 from controller.quorum.leader_state import CHECK_QUORUM_FACTOR, Leader
 from controller.quorum.quorum_inputs import Respond
 from controller.quorum.quorum_log import QuorumLog
-from controller.quorum.quorum_requests import VoteRequest, VoteResponse
+from controller.quorum.quorum_requests import FETCH_MAX_WAIT_MS, VoteRequest, VoteResponse
 from protocol.ids import FIRST_OFFSET, NO_BROKER, BrokerId, LeaderEpoch, Offset
 from protocol.records.types import BatchHeader
 
@@ -57,7 +57,9 @@ class QuorumInvariants:
 
     def __init__(self, voters: Sequence[BrokerId], fetch_timeout_ms: float, *, check_quorum: bool) -> None:
         self._voters = list(voters)
-        self._silence_ms = 2 * CHECK_QUORUM_FACTOR * fetch_timeout_ms if check_quorum else 0.0
+        # A voter counts from one majority of fetches to the end of the next check, and a parked fetch once more.
+        longest_ms = 2 * CHECK_QUORUM_FACTOR * fetch_timeout_ms + FETCH_MAX_WAIT_MS
+        self._silence_ms = longest_ms if check_quorum else 0.0
         self.disks_are_kept = True
         self.committed_end = FIRST_OFFSET
         self._committed: dict[Offset, tuple[LeaderEpoch, int]] = {}

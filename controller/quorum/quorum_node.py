@@ -89,12 +89,18 @@ class QuorumNode:
         return self._context.log
 
     def step(self, now: Now, event: QuorumInput) -> list[QuorumEffect]:
-        """Handle one input, then all work that is due."""
+        """Handle one input, then all work that is due.
+
+        A timer that ended before, as in a paused process, comes first: Kafka's loop waits no longer than its timers.
+        """
         assert not self.ended, event
         context = self._context
         try:
-            self._handle(now, event)
-            self._poll(now)
+            if 0 <= self._wakes_at_ms <= now.mono_ms:
+                self._poll(now)
+            if not self.ended:
+                self._handle(now, event)
+                self._poll(now)
         except QuorumFault as fault:
             self.ended = True
             context.effects.append(QuorumFailed(f"node {context.me}: {fault}"))

@@ -6,10 +6,15 @@ receiver learns the sender from its input (`quorum_inputs`).
 Source: VoteRequest, BeginQuorumEpochRequest, EndQuorumEpochRequest, FetchRequest (KIP-595, KIP-996, KIP-1166).
 """
 
+from typing import Final
+
 import msgspec
 
 from protocol.errors import ErrorCode
 from protocol.ids import NO_BROKER, NO_OFFSET, BrokerId, LeaderEpoch, Offset
+
+FETCH_MAX_WAIT_MS: Final = 500
+"""Limit of a fetch's wait at the leader: KafkaRaftClient.MAX_FETCH_WAIT_MS."""
 
 
 class VoteRequest(msgspec.Struct, frozen=True, gc=False):

@@ -11,6 +11,7 @@ from controller.quorum.epoch_states import Candidate, Follower, Prospective, Res
 from controller.quorum.leader_state import Leader
 from controller.quorum.quorum_context import QuorumContext
 from controller.quorum.quorum_requests import (
+    FETCH_MAX_WAIT_MS,
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
     QuorumFetchRequest,
@@ -21,9 +22,6 @@ from controller.quorum.request_handling import RequestHandling
 from controller.quorum.response_handling import ResponseHandling
 from controller.quorum.state_transitions import NEVER_MS
 from protocol.ids import BrokerId, LeaderEpoch
-
-FETCH_MAX_WAIT_MS = 500
-"""Limit of a fetch at the leader: MAX_FETCH_WAIT_MS."""
 
 
 class StatePolls:
