@@ -5,6 +5,9 @@ from typing import Any
 
 import msgspec
 
+from protocol.ids import BrokerId
+from protocol.numbers import number_in
+
 PREFIX = "controller.quorum."
 
 
@@ -34,3 +37,21 @@ class QuorumSettings(msgspec.Struct, frozen=True, kw_only=True):
             if PREFIX + name.replace("_", ".") in settings
         }
         return msgspec.convert(known, cls, strict=False)
+
+
+def static_voters(text: str) -> dict[BrokerId, str]:
+    """{voter: host and port} of `controller.quorum.voters`, such as `0@c0:9093,1@c1:9093`.
+
+    Raises ValueError, naming the entry. Source: QuorumConfig.parseVoterConnections.
+    """
+    voters: dict[BrokerId, str] = {}
+    for entry in filter(None, (part.strip() for part in text.split(","))):
+        number, at, address = entry.partition("@")
+        host, _, port = address.rpartition(":")
+        voter = number_in(number)
+        if voter is None or not at or not host or number_in(port) is None:
+            raise ValueError(f"{PREFIX}voters: {entry!r} is no voter; write id@host:port")
+        if BrokerId(voter) in voters:
+            raise ValueError(f"{PREFIX}voters: voter {voter} is there twice; write each id once")
+        voters[BrokerId(voter)] = address
+    return voters

@@ -3,7 +3,7 @@
 import pytest
 
 from controller.quorum.quorum_features import RELEASES, features_of
-from controller.quorum.settings import QuorumSettings
+from controller.quorum.settings import QuorumSettings, static_voters
 from protocol.versions import UnknownVersion
 
 
@@ -24,6 +24,17 @@ def test_settings_have_kafkas_names() -> None:
         election_timeout_ms=1, fetch_timeout_ms=2, election_backoff_max_ms=3, request_timeout_ms=4, retry_backoff_ms=5,
         append_linger_ms=6,
     )  # fmt: skip
+
+
+def test_static_voters() -> None:
+    assert static_voters("0@c0:9093, 2@[::1]:9093") == {0: "c0:9093", 2: "[::1]:9093"}
+    assert static_voters("") == {}
+
+
+@pytest.mark.parametrize("text", ["0", "0@c0", "x@c0:9093", "-1@c0:9093", "0@:9093", "0@c0:x", "0@c0:1,0@c1:1"])
+def test_other_voters_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"controller\.quorum\.voters"):
+        static_voters(text)
 
 
 SINCE = {
