@@ -6,6 +6,8 @@ audit applies the same rule in Spark (`audit.event_lines`), to the fields of its
 
 import math
 import re
+import sys
+from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
@@ -23,6 +25,7 @@ COUNTS_MAX: Final[dict[str, int]] = {"records": RECORDS_MAX}
 """{a number that stands for so many rows: its maximum}; the minimum is 1."""
 WIDE: Final = frozenset(("digest", "session", "zxid"))
 """Numbers that are only compared, and may have 64 bits."""
+WIDE_MAX: Final = (1 << 63) - 1
 CLOCKS: Final = frozenset(("mono_ms", "wall_ms"))
 """Clocks with another origin."""
 _BUCKET: Final = r"[0-9]{1,12}([.][0-9]{1,6})?(e[+][0-9]{1,2})?:[0-9]{1,15}"
@@ -56,7 +59,7 @@ _buckets = re.compile(BUCKETS_PATTERN)
 
 def event_in(line: bytes) -> dict[str, Any] | None:
     """The event of a line; None: the line has none."""
-    fields = _object_in(line)
+    fields = object_in(line)
     return fields if fields is not None and problem_of(fields) is None else None
 
 
@@ -65,7 +68,7 @@ def placed_in(line: bytes) -> dict[str, Any] | None:
 
     Otherwise None.
     """
-    fields = _object_in(line) or {}
+    fields = object_in(line) or {}
     if not isinstance(fields.get("event"), str):
         return None
     return None if any(fields.get(name) is None or _wrong(name, fields[name]) for name in ENVELOPE_NEEDED) else fields
@@ -80,7 +83,8 @@ def at_ms_in(line: bytes) -> float:
     return at_ms if abs(at_ms) <= TIME_MS_MAX else -math.inf
 
 
-def _object_in(line: bytes) -> dict[str, Any] | None:
+def object_in(line: bytes) -> dict[str, Any] | None:
+    """The JSON object of a line, an event or not."""
     if len(line) > LINE_BYTES_MAX:
         return None
     try:
@@ -107,9 +111,14 @@ def problem_of(fields: dict[str, Any]) -> str | None:
     lacking = [field for field in NEEDED[name] if fields.get(field) is None]
     if lacking:
         return f"{name} lacks {', '.join(lacking)}"
-    for field in (*ENVELOPE, *EVENTS[name].__struct_fields__):
-        value = fields.get(field)
-        if value is not None and (wrong := _wrong(field, value)):
+    return problem_of_values(fields, (*ENVELOPE, *EVENTS[name].__struct_fields__))
+
+
+def problem_of_values(fields: dict[str, Any], names: Iterable[str] = tuple(FIELDS)) -> str | None:
+    """Reason why one of the present fields `names` has an impossible value; None: none has."""
+    for name in names:
+        value = fields.get(name)
+        if value is not None and (wrong := _wrong(name, value)):
             return wrong
     return None
 
@@ -119,12 +128,14 @@ def _wrong(field: str, value: object) -> str | None:
     if kind is float:
         if isinstance(value, bool) or not isinstance(value, int | float):
             return f"{field} is no number"
-        possible = math.isfinite(value) and (field not in TIMES or abs(value) <= TIME_MS_MAX)
+        possible = abs(value) <= (TIME_MS_MAX if field in TIMES else sys.float_info.max)  # NaN is not
         return None if possible else f"{field} is out of range"
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         return f"{field} is of another type"
-    if field in BOUNDED and isinstance(value, int) and abs(value) > NUMBER_MAX:
-        return f"{field} is out of range"
+    if kind is int and isinstance(value, int):
+        least, most = (-NUMBER_MAX, NUMBER_MAX) if field in BOUNDED else (-WIDE_MAX - 1, WIDE_MAX)
+        if not least <= value <= most:
+            return f"{field} is out of range"
     if field in COUNTS_MAX and isinstance(value, int) and not 1 <= value <= COUNTS_MAX[field]:
         return f"{field} is out of range"
     if field == "buckets" and isinstance(value, str) and not are_buckets(value):

@@ -72,6 +72,8 @@ BROKEN: dict[str, bytes] = {
     **{f"no {field} in {name}": encoded(line_of(name, 5, **{field: None})) for name, field in LACKING},
     "at_ms 1e15": encoded(line_of("node_stopped", 5, at_ms=1e15)),
     "at_ms infinite": encoded(stopped().replace(b'"at_ms":5.0', b'"at_ms":1e999')),
+    "at_ms of 400 digits": encoded(stopped().replace(b'"at_ms":5.0', b'"at_ms":5' + b"0" * 399)),
+    "digest of 65 bits": encoded(line_of("batch_appended", 5, digest=1) | {"digest": 2**63}),
     "at_ms NaN": encoded(stopped().replace(b'"at_ms":5.0', b'"at_ms":NaN')),
     "buckets": encoded(line_of("timer_lateness", 5, buckets="abc")),
     "long buckets": encoded(line_of("timer_lateness", 5, buckets="1:1 " * 50_000)),
