@@ -3,8 +3,9 @@
 Reading order: `java` (finds Java), `spark_home` (location of Spark), `gateway` (its virtual machine), `child_jvms`
 (ends it with this process), `spark_session` (a session in it), `class_archive` (speeds up its start). Then the audit
 itself: `input` (runs on disk), `event_lines` (their lines as a table), `event_groups` (events with tables of their
-own), `blocks`, `block_sums` and `line_store` (lines of big runs, parsed by Arrow, summed up and stored), `event_counts`
-and `monotonic_runs` (counts of lines, and sequences that must not decrease), `leadership_terms` (terms),
+own), `blocks`, `line_ranges`, `single_lines`, `block_sums` and `line_store` (lines of big runs: parsed by Arrow, cut
+out of files, read one by one, summed up and stored), `event_counts` and `monotonic_runs` (counts of lines, and
+sequences that must not decrease), `leadership_terms` (terms),
 `settled_tables` (quiescent periods), `topic_incarnations` (incarnations of topics), `states`, `log_tables`,
 `suspect_offsets`, `consumer_tables`, `lost`, `table_catalog` (tables that checks read; `check_tables`: their meanings),
 `small_tables` (placement of small tables) and `prepared` (builds the tables), `checks`, `evidence_contradictions`

@@ -16,7 +16,7 @@ Lines that the two readers might read differently are refused, and Spark reads t
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -70,21 +70,25 @@ class Refused(Exception):
 class Events(NamedTuple):
     """Events of a family.
 
-    `table`: those of the columns FREQUENT that they can have, without `run`, and RARE_COLUMN. `counts`: rows per block,
-    in order.
+    `table`: the requested columns. `counts`: rows per block, in order.
     """
 
     table: pa.Table
     counts: list[int]
 
 
-def tables_of(blocks: Sequence[tuple[bytes, Source]]) -> dict[str, Events]:
+def tables_of(
+    blocks: Sequence[tuple[bytes, Source]], columns: Callable[[str], Sequence[str]] | None = None
+) -> dict[str, Events]:
     """{family: its events}, of several blocks together, because calls of Arrow are expensive.
 
-    A block: whole lines, the last one with its end; together of less than 2 GiB.
+    Args:
+        blocks: whole lines, the last one with its end; together of less than 2 GiB.
+        columns: a family's columns, of the fields of its events and RARE_COLUMN; by default `columns_of`.
 
     Raises: Refused: one of them is; which one is unknown.
     """
+    columns = columns or columns_of
     beginnings = _beginnings(blocks)
     objects: dict[str, list[list[bytes]]] = {}
     for number, (block, _) in enumerate(blocks):
@@ -93,7 +97,9 @@ def tables_of(blocks: Sequence[tuple[bytes, Source]]) -> dict[str, Events]:
             of_family[number] = some
     sources = [source for _, source in blocks]
     lives = [_life_of(*of_block) for of_block in zip(beginnings, sources, strict=True)] if beginnings else None
-    return {family: _events_of(family, of_blocks, sources, lives) for family, of_blocks in objects.items()}
+    return {
+        family: _events_of(family, of_blocks, sources, lives, columns(family)) for family, of_blocks in objects.items()
+    }
 
 
 class _Life(msgspec.Struct):
@@ -122,14 +128,22 @@ def _life_of(beginning: bytes, source: Source) -> _Life:
 
 
 def columns_of(family: str) -> list[str]:
-    """Columns of the family's table, in order."""
+    """Columns of the family's table in the cache: those of FREQUENT that it can have but `run`, and RARE_COLUMN."""
     if family == RARE_ONES:
         return [*(name for name in FREQUENT if name != "run"), RARE_COLUMN]
-    theirs = _fields_of(TABLES[family][0])
+    theirs = fields_of(family)
     return [name for name in FREQUENT if name in theirs and name != "run" and (name != "cause" or family in WITH_CAUSE)]
 
 
-def _arrow_types(fields: list[str]) -> pa.Schema:
+def fields_of(family: str) -> list[str]:
+    """All fields that events of the family can have."""
+    if family == RARE_ONES:
+        return [*FIELDS]
+    return [*dict.fromkeys((*ENVELOPE, *EVENTS[TABLES[family][0]].__struct_fields__))]
+
+
+def arrow_schema(fields: Iterable[str]) -> pa.Schema:
+    """Schema of the columns `fields`, all nullable; types from `protocol.events.FIELDS`."""
     import pyarrow as pa
 
     types = {int: pa.int64(), float: pa.float64(), str: pa.string(), bool: pa.bool_()}
@@ -158,7 +172,7 @@ def _objects_of(block: bytes, beginning: bytes) -> dict[str, list[bytes]]:
 
 
 def _by_family(objects: list[bytes], events: list[bytes]) -> dict[str, list[bytes]]:
-    of_event: dict[bytes, list[bytes]] = {event: [] for event in set(events)}
+    of_event: dict[bytes, list[bytes]] = {event: [] for event in dict.fromkeys(events)}  # in the order of the lines
     for one, event in zip(objects, events, strict=True):
         of_event[event].append(one)
     found: dict[str, list[bytes]] = {}
@@ -168,30 +182,31 @@ def _by_family(objects: list[bytes], events: list[bytes]) -> dict[str, list[byte
     return found
 
 
-def _fields_of(event: str) -> dict[str, None]:
-    return dict.fromkeys((*ENVELOPE, *EVENTS[event].__struct_fields__))
-
-
 def _events_of(
-    family: str, of_blocks: list[list[bytes]], sources: Sequence[Source], lives: Sequence[_Life] | None
+    family: str,
+    of_blocks: list[list[bytes]],
+    sources: Sequence[Source],
+    lives: Sequence[_Life] | None,
+    columns: Sequence[str],
 ) -> Events:
     """The events of one family. `lives`: of the blocks, where their objects omit them."""
     objects = [*chain.from_iterable(of_blocks)]
     counts = [*map(len, of_blocks)]
-    names = [*FIELDS] if family == RARE_ONES else [*_fields_of(TABLES[family][0])]
     named = () if lives is None else _Life.__struct_fields__
-    table = _parsed(objects, [name for name in names if name not in named])
+    table = _parsed(objects, [name for name in fields_of(family) if name not in named])
     if lives is None:
         _are_of_their_files(table, counts, sources)
     else:
         table = _with_lives(table, counts, lives)
     _are_possible(table)
     if family == RARE_ONES:
-        table = _rare_ones(table, objects)
+        _are_rare(table)
+        if RARE_COLUMN in columns:
+            table = _with_rare(table, objects)
     else:
         _are_whole(table, TABLES[family][0])
         _need(table["event"].unique().to_pylist() == [TABLES[family][0]])
-    return Events(table.select(columns_of(family)), counts)
+    return Events(table.select(columns), counts)
 
 
 def _with_lives(table: pa.Table, counts: Sequence[int], lives: Sequence[_Life]) -> pa.Table:
@@ -204,9 +219,7 @@ def _with_lives(table: pa.Table, counts: Sequence[int], lives: Sequence[_Life]) 
     return table
 
 
-def _rare_ones(table: pa.Table, objects: list[bytes]) -> pa.Table:
-    """The table with RARE_COLUMN."""
-    import pyarrow as pa
+def _are_rare(table: pa.Table) -> None:
     import pyarrow.compute as pc
 
     for event in table["event"].unique().to_pylist():
@@ -214,6 +227,12 @@ def _rare_ones(table: pa.Table, objects: list[bytes]) -> pa.Table:
         _are_whole(table.filter(pc.equal(table["event"], event)), event)
     for buckets in table["buckets"].drop_null().to_pylist():
         _need(are_buckets(buckets) and not buckets.endswith("\n"))  # Java takes more characters for a line end
+
+
+def _with_rare(table: pa.Table, objects: list[bytes]) -> pa.Table:
+    """The table with RARE_COLUMN."""
+    import pyarrow as pa
+
     return table.append_column(RARE_COLUMN, pa.array([b"{%b}" % one for one in objects], pa.string()))
 
 
@@ -229,7 +248,7 @@ def _parsed(objects: list[bytes], fields: list[str]) -> pa.Table:
         table = pj.read_json(
             pa.BufferReader(text),
             pj.ReadOptions(use_threads=False, block_size=len(text)),
-            pj.ParseOptions(_arrow_types(fields), unexpected_field_behavior="error"),
+            pj.ParseOptions(arrow_schema(fields), unexpected_field_behavior="error"),
         )
     except ValueError as error:  # Arrow's are of these
         raise Refused from error

@@ -26,21 +26,17 @@ from audit.event_groups import COLUMNS, FAMILY_OF, FREQUENT, RARE, RARE_ONES, WI
 from audit.event_lines import PROBLEM, read_lines, run_keys, spark_schema
 from audit.input import RunDirectory, escaped
 from audit.java import is_local
+from audit.line_ranges import Block, Range, lines_of, packed, ranges_of, take_in_pieces
 from audit.spark_session import SparkFailed
-from emulator.regular_files import open_regular
 from emulator.run_layout import EVENT_SUFFIX, EVENTS_FOLDER
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-BLOCK_BYTES: Final = 4 << 20
-PIECE_BYTES: Final = 64 << 10
-"""Size of the pieces in which a refused block is tried again; refused pieces go to Spark."""
 ROWS_A_GROUP: Final = 1 << 16
 """Rows of a Parquet row group: what one thread holds of a family before it writes."""
 THREADS_MAX: Final = 16
-BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 ARROW, SPARK = "arrow", "spark"
 LOW: Final = ("node", "topic", "topic_id", "event", "kind", "outcome", "client", "run")
 """Columns of few values, which are dictionary-encoded."""
@@ -125,23 +121,6 @@ def with_family(lines: DataFrame) -> DataFrame:
     return lines.withColumn("family", family).withColumn("cause", cause)
 
 
-class _Range(NamedTuple):
-    """The lines that begin in these bytes of a file. `key`: the run's key."""
-
-    path: Path
-    source: Source
-    key: str
-    begin: int
-    end: int
-
-
-class _Block(NamedTuple):
-    """A block of whole lines."""
-
-    lines: bytes
-    of: _Range
-
-
 class _Compacting:
     """Writes the lines of `runs` into files at `path`, by family, and refused ones into `left`.
 
@@ -173,81 +152,33 @@ class _Compacting:
         with ExitStack() as stack:
             files = _Files(self._path, number, self._many, stack)
             while not self._ended and (together := self._next()):
-                self._take([_Block(lines, one) for one in together for lines in _lines_of(one)], files)
+                blocks = [block for one in together for block in lines_of(one).blocks]
+                take_in_pieces(blocks, files.take, self._leave)
             if not self._ended:
                 files.finish()
 
-    def _next(self) -> list[_Range]:
+    def _next(self) -> list[Range]:
         """As many ranges as make a block."""
-        together: list[_Range] = []
-        size_bytes = 0
         with self._alone:
-            for one in self._ranges:
-                together.append(one)
-                size_bytes += one.end - one.begin
-                if size_bytes >= BLOCK_BYTES:
-                    break
-        return together
+            return packed(self._ranges)
 
-    def _take(self, blocks: Sequence[_Block], files: _Files) -> None:
-        """Write all blocks at once; if refused, each half by itself, and a single block in pieces."""
-        if files.take(blocks):
-            return
-        if len(blocks) > 1:
-            half = len(blocks) // 2
-            self._take(blocks[:half], files)
-            self._take(blocks[half:], files)
-            return
-        [block] = blocks
-        for piece in pieces(block.lines, PIECE_BYTES):
-            if not files.take([_Block(piece, block.of)]):
-                self._leave(piece, block.of)
-
-    def _leave(self, lines: bytes, one: _Range) -> None:
+    def _leave(self, block: Block) -> None:
         """Leave lines to Spark, in a file with the name of their source."""
-        below = 2 if one.path.parent.name == EVENTS_FOLDER else 3  # a node's own folder
-        path = self._left / one.key / Path(*one.path.parts[-below:])
+        of = block.of
+        below = 2 if of.path.parent.name == EVENTS_FOLDER else 3  # a node's own folder
+        path = self._left / of.key / Path(*of.path.parts[-below:])
         with self._alone:
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("ab") as file:
-                file.write(lines)
+                file.write(block.lines)
 
 
-def _ranges(runs: Sequence[RunDirectory]) -> Iterator[_Range]:
+def _ranges(runs: Sequence[RunDirectory]) -> Iterator[Range]:
     for run, key in zip(runs, run_keys(runs), strict=True):
         called = run.called
         for file in run.files:
             if not file.wire:
-                source = Source(called, file.path.name)
-                for begin in range(0, file.size_bytes, BLOCK_BYTES):
-                    yield _Range(file.path, source, key, begin, min(begin + BLOCK_BYTES, file.size_bytes))
-
-
-def _lines_of(one: _Range) -> list[bytes]:
-    """Whole lines, each with its end; the file's last line apart, if it has none."""
-    with open_regular(one.path) as file:
-        if one.begin:
-            file.seek(one.begin - 1)
-            file.readline()  # it began before this range
-        at = file.tell()
-        block = file.read(one.end - at) if at < one.end else b""
-        if block and not block.endswith(b"\n"):
-            block += file.readline()
-    if not one.begin:
-        block = block.removeprefix(BYTE_ORDER_MARK)
-    if block.endswith(b"\n"):
-        return [block]
-    whole, end, last = block.rpartition(b"\n")
-    return [lines for lines in (whole + end, last + b"\n" if last else b"") if lines]
-
-
-def pieces(lines: bytes, size_bytes: int) -> Iterator[bytes]:
-    """Pieces of whole lines, each of that size or a line longer."""
-    begin = 0
-    while begin < len(lines):
-        end = lines.find(b"\n", min(begin + size_bytes, len(lines)) - 1) + 1
-        yield lines[begin:end]
-        begin = end
+                yield from ranges_of(file.path, Source(called, file.path.name), key, 0, file.size_bytes)
 
 
 class _Files:
@@ -264,7 +195,7 @@ class _Files:
         self._rows: Counter[str] = Counter()
         self._sums: list[Sums] = []
 
-    def take(self, blocks: Sequence[_Block]) -> bool:
+    def take(self, blocks: Sequence[Block]) -> bool:
         """Write all blocks or none; returns whether it did."""
         import pyarrow as pa
 

@@ -84,7 +84,7 @@ FROM tallies GROUP BY run, node, incarnation, event, problem, kind, outcome, ack
 def test_lines_are_counted_by_kind_as_spark_counts_them(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bytes_a_block: int
 ) -> None:
-    monkeypatch.setattr("audit.line_store.BLOCK_BYTES", bytes_a_block)
+    monkeypatch.setattr("audit.line_ranges.BLOCK_BYTES", bytes_a_block)
     kept = kept_of(spark, [dual_leader(), twice(), in_any_order()], tmp_path)
     assert kept.sums is not None and kept.left is None
     kept.lines.createOrReplaceTempView("left_lines")
@@ -145,7 +145,7 @@ def test_what_is_not_in_order_is_found_and_little_else(
 
     `most`: sequences in doubt, with shuffled blocks or duplicate lines.
     """
-    monkeypatch.setattr("audit.line_store.BLOCK_BYTES", bytes_a_block)
+    monkeypatch.setattr("audit.line_ranges.BLOCK_BYTES", bytes_a_block)
     kept = kept_of(spark, [trace(), in_order()], tmp_path)
     assert kept.sums is not None and kept.left is None
     kept.lines.createOrReplaceTempView("left_lines")

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 import pytest
 
-from audit import line_store
+from audit import line_ranges, line_store
 from audit.blocks import RARE_COLUMN, Refused, Source, tables_of
 from audit.event_groups import COLUMNS, FREQUENT, RARE
 from audit.event_lines import PROBLEM, read_lines, run_keys, spark_schema
 from audit.input import RunDirectory, read_directory
-from audit.line_store import lines_in_files, pieces, with_family
+from audit.line_ranges import pieces
+from audit.line_store import lines_in_files, with_family
 from audit.spark_session import SparkFailed
 from protocol import events as e
 from tests.audit.test_ahead import NASTY, changed
@@ -115,8 +116,8 @@ def empty() -> Trace:
 def test_the_rows_are_those_that_spark_reads(
     spark: SparkSession, tmp_path: Path, trace: Callable[[], Trace], left: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(line_store, "PIECE_BYTES", 1)  # what is left is left line by line
-    monkeypatch.setattr(line_store, "BLOCK_BYTES", 4_000)
+    monkeypatch.setattr(line_ranges, "PIECE_BYTES", 1)  # what is left is left line by line
+    monkeypatch.setattr(line_ranges, "BLOCK_BYTES", 4_000)
     rows = both_alike(spark, [read_directory(trace().write(tmp_path))], tmp_path / "lines")
     assert bool(rows) == (trace is not empty)
     assert left / 2 <= left_to_spark(tmp_path / "lines") <= left
@@ -133,7 +134,7 @@ def test_lines_that_end_otherwise_are_lines(spark: SparkSession, tmp_path: Path)
 def test_a_line_is_of_the_block_that_it_begins_in(
     spark: SparkSession, tmp_path: Path, bytes_a_block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(line_store, "BLOCK_BYTES", bytes_a_block)
+    monkeypatch.setattr(line_ranges, "BLOCK_BYTES", bytes_a_block)
     monkeypatch.setattr(line_store, "ROWS_A_GROUP", 3)
     both_alike(spark, [read_directory(dual_leader().write(tmp_path))], tmp_path / "lines")
     assert left_to_spark(tmp_path / "lines") == 0
