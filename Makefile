@@ -13,7 +13,7 @@ ALL_PROCESSES ?= 3
 PURE := not real and not slow and not long
 
 # Folders that hold Python today; a folder that does not exist yet is not an error.
-SOURCES := $(sort $(patsubst %/,%,$(dir $(wildcard $(foreach d,faultline protocol controller emulator audit benchmarks verification docs/generate docs/language docs/notebook docs/session tests,$(d)/*.py)))))
+SOURCES := $(sort $(patsubst %/,%,$(dir $(wildcard $(foreach d,faultline protocol controller emulator audit pyspark_faultline benchmarks verification docs/generate docs/language docs/notebook docs/session tests,$(d)/*.py)))))
 
 .PHONY: help demo test test-all bench check check-fresh fast docs clean
 .DEFAULT_GOAL := help

@@ -128,7 +128,9 @@ def _life_of(beginning: bytes, source: Source) -> _Life:
 
 
 def columns_of(family: str) -> list[str]:
-    """Columns of the family's table in the cache: those of FREQUENT that it can have but `run`, and RARE_COLUMN."""
+    """Columns of the family's table in the cache.
+
+    Those of FREQUENT that it can have but `run`, and RARE_COLUMN."""
     if family == RARE_ONES:
         return [*(name for name in FREQUENT if name != "run"), RARE_COLUMN]
     theirs = fields_of(family)
@@ -213,9 +215,9 @@ def _with_lives(table: pa.Table, counts: Sequence[int], lives: Sequence[_Life]) 
     import pyarrow as pa
 
     some = [(life, count) for life, count in zip(lives, counts, strict=True) if count]
-    for name, kind in (("run", pa.string()), ("node", pa.string()), ("incarnation", pa.int64())):
-        values = [pa.repeat(pa.scalar(getattr(life, name), kind), count) for life, count in some]
-        table = table.append_column(name, pa.chunked_array(values))
+    for field in arrow_schema(_Life.__struct_fields__):
+        values = [pa.repeat(pa.scalar(getattr(life, field.name), field.type), count) for life, count in some]
+        table = table.append_column(field, pa.chunked_array(values))
     return table
 
 

@@ -23,7 +23,15 @@ import msgspec
 
 from emulator.exit_codes import UNUSABLE
 from emulator.regular_files import NotRegular, open_regular, refuse_foreign_link
-from emulator.run_layout import SCENARIO_FILE, SETTINGS_FILE, WIRE_SUFFIX, event_paths, is_foreign, only_writer
+from emulator.run_layout import (
+    EVENTS_FOLDER,
+    SCENARIO_FILE,
+    SETTINGS_FILE,
+    WIRE_SUFFIX,
+    event_paths,
+    is_foreign,
+    only_writer,
+)
 from emulator.runs.former_format import FORMER_FORMAT, REMOVED, with_topic_ids
 from protocol.events import EVENT_FORMAT
 from protocol.events.event_parsing import LINE_BYTES_MAX
@@ -53,11 +61,14 @@ class AuditInputError(Exception):
 class UnusableRun(msgspec.Struct, frozen=True):
     """A given run that cannot be audited.
 
-    `name`: of its directory, or as it was given. `why`: one sentence that names the place. `code`: the exit code."""
+    `name`: of its directory, or as it was given. `why`: one sentence that names the place. `code`: the exit code.
+    `begun`: a run whose folder of events does not exist as yet, or no more.
+    """
 
     name: str
     why: str
     code: int = UNUSABLE
+    begun: bool = False
 
 
 class EventFile(msgspec.Struct, frozen=True):
@@ -149,7 +160,8 @@ def look_for_runs(given: Sequence[str | Path]) -> tuple[list[RunDirectory], list
         try:
             runs.append(read_directory(path))
         except AuditInputError as error:
-            unusable.setdefault(str(path), UnusableRun(path.name, str(error)))
+            begun = _is_run(path) and not (path / EVENTS_FOLDER).exists()
+            unusable.setdefault(str(path), UnusableRun(path.name, str(error), begun=begun))
     return runs, list(unusable.values())
 
 

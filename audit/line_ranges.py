@@ -23,7 +23,9 @@ BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
 class Range(NamedTuple):
-    """The lines that begin in these bytes of a file. `key`: the run's key (`audit.event_lines.run_keys`)."""
+    """The lines that begin in these bytes of a file.
+
+    `key`: the run's key (`audit.event_lines.run_keys`)."""
 
     path: Path
     source: Source
@@ -45,7 +47,9 @@ class Block(NamedTuple):
 
 
 class RangeLines(NamedTuple):
-    """Lines of a range. `too_long`: byte at which a line of more than LINE_BYTES_MAX begins, if there is one."""
+    """Lines of a range.
+
+    `too_long`: byte at which a line of more than LINE_BYTES_MAX begins, if there is one."""
 
     blocks: list[Block]
     too_long: int | None = None
@@ -94,7 +98,9 @@ def lines_of(one: Range) -> RangeLines:
 
 
 def _first_line(file: BinaryIO, one: Range) -> int:
-    """Move to the first line that begins in the range; returns its place, beyond the range: there is none."""
+    """Move to the first line that begins in the range.
+
+    Returns its place; a place beyond the range: there is none."""
     if one.begin:
         file.seek(one.begin - 1)
         while file.tell() < one.end and (line := file.readline(SKIP_BYTES)) and not line.endswith(b"\n"):
@@ -105,7 +111,7 @@ def _first_line(file: BinaryIO, one: Range) -> int:
 def take_in_pieces(
     blocks: Sequence[Block], take: Callable[[Sequence[Block]], bool], leave: Callable[[Block], None]
 ) -> None:
-    """Have all blocks taken at once; if refused, each half by itself, and a single block in pieces.
+    """Have all blocks taken at once, or each half by itself, or a single block in pieces.
 
     `take`: takes all or none, and returns whether it did. `leave`: receives refused pieces.
     """

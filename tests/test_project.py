@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("faultline", "protocol", "controller", "emulator", "audit")
+PACKAGES = ("faultline", "protocol", "controller", "emulator", "audit", "pyspark_faultline")
 
 # Everything below these folders is pure. Keep in step with the contract "pure" of pyproject.toml.
 PURE = (

@@ -13,7 +13,7 @@ import pytest
 from emulator.check_table import CHECKS
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("faultline", "protocol", "controller", "emulator", "audit")
+PACKAGES = ("faultline", "protocol", "controller", "emulator", "audit", "pyspark_faultline")
 ROOMS_MAX = 10
 FOLDERS = sorted(
     path.parent.relative_to(ROOT).as_posix() for package in PACKAGES for path in (ROOT / package).rglob("__init__.py")

@@ -4,7 +4,7 @@ import ast
 from functools import cache
 from pathlib import Path
 
-PACKAGES = ("faultline", "protocol", "controller", "emulator", "audit")
+PACKAGES = ("faultline", "protocol", "controller", "emulator", "audit", "pyspark_faultline")
 
 FILES_OF_SETTINGS = (
     "emulator/settings",

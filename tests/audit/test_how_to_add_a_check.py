@@ -15,7 +15,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "docs" / "how-to-add-a-check.md"
 COPIED = (
-    "protocol", "controller", "emulator", "audit", "faultline", "benchmarks", "verification", "scenarios", "tests",
+    *("protocol", "controller", "emulator", "audit", "faultline", "pyspark_faultline"),
+    *("benchmarks", "verification", "scenarios", "tests"),
 )  # fmt: skip
 LEFT_OUT = ("golden", "results", "__pycache__", "*.so")
 STEP = re.compile(

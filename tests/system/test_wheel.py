@@ -120,7 +120,7 @@ def test_the_wheel_is_small_and_has_no_tests(wheel: Path) -> None:
     assert wheel.stat().st_size < WHEEL_BYTES_MAX
     tops = {name.partition("/")[0] for name in held(wheel)}
     packages = {top for top in tops if not top.endswith(".dist-info")}
-    assert packages == {"faultline", "protocol", "controller", "emulator", "audit"}
+    assert packages == {"faultline", "protocol", "controller", "emulator", "audit", "pyspark_faultline"}
 
 
 def test_a_wheel_of_the_source_distribution_is_the_same(wheel: Path, tmp_path: Path) -> None:
