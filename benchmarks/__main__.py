@@ -12,7 +12,7 @@ from emulator.toplevel_errors import ended
 NAMES = (
     *("simulation", "ready", "many_partitions", "produce", "listener_throughput", "dual_leader_speed"),
     *("oracle_growth",),
-    *("audit_throughput", "beside_duckdb", "many_runs"),
+    *("audit_throughput", "beside_duckdb", "many_runs", "data_source_throughput"),
 )
 
 

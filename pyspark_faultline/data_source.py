@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSource
 
 from audit.input import AuditInputError
-from pyspark_faultline.batch_reader import BatchReader, FilteringReader
+from pyspark_faultline.batch_reader import BatchReader
 from pyspark_faultline.source_options import SourceOptions, options_of
 from pyspark_faultline.stream_reader import StreamReader
 
@@ -31,8 +31,7 @@ class FaultlineDataSource(DataSource):
         return options_of(self.options).group.schema()
 
     def reader(self, schema: StructType) -> BatchReader:
-        options = self._options_for(schema)
-        return FilteringReader(options) if options.push_filters else BatchReader(options)
+        return BatchReader(self._options_for(schema))
 
     def streamReader(self, schema: StructType) -> StreamReader:
         return StreamReader(self._options_for(schema))

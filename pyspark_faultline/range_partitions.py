@@ -8,10 +8,10 @@ from pyspark.sql.datasource import InputPartition
 
 from audit.blocks import Source
 from audit.event_lines import run_keys
-from audit.input import RunDirectory
+from audit.input import EventFile, RunDirectory
 from audit.line_ranges import Range, packed, ranges_of
-from pyspark_faultline.pushed_filters import Pushed
-from pyspark_faultline.source_groups import QUARANTINE, Group
+from pyspark_faultline.row_selection import Selection
+from pyspark_faultline.source_groups import Group
 
 
 class RangePartition(InputPartition):
@@ -26,16 +26,20 @@ class RangePartition(InputPartition):
         return ranges
 
 
-def partitions_of(runs: Sequence[RunDirectory], group: Group, filters: Pushed) -> list[InputPartition]:
-    """Partitions of the files that the group and the filters need, in the files' order."""
+def partitions_of(runs: Sequence[RunDirectory], group: Group, selection: Selection) -> list[InputPartition]:
+    """Partitions of the files that the group and the selection need, in the files' order."""
     ranges: list[Range] = []
     for run, key in zip(runs, run_keys(runs), strict=True):
-        if filters.has_run(key):
+        if selection.has_run(key):
             called = run.called
-            for file in run.files:
-                if (group.wire or not file.wire) and (group.name == QUARANTINE or filters.has_file(file.path.name)):
-                    ranges += ranges_of(file.path, Source(called, file.path.name), key, 0, file.size_bytes)
+            for file in files_of(run, group, selection):
+                ranges += ranges_of(file.path, Source(called, file.path.name), key, 0, file.size_bytes)
     return packed_partitions(ranges)
+
+
+def files_of(run: RunDirectory, group: Group, selection: Selection) -> list[EventFile]:
+    """The run's files that the group and the selection need."""
+    return [file for file in run.files if (group.wire or not file.wire) and selection.has_file(file.path.name)]
 
 
 def packed_partitions(ranges: Iterable[Range]) -> list[InputPartition]:

@@ -19,6 +19,7 @@ from audit.line_ranges import Block, Range, lines_of, take_in_pieces
 from audit.single_lines import TOO_LONG, SingleLine, single_lines
 from emulator.regular_files import open_regular, reason
 from protocol.events import FIELDS
+from pyspark_faultline.row_selection import Selection
 from pyspark_faultline.source_groups import QUARANTINE, Group
 
 if TYPE_CHECKING:
@@ -30,25 +31,23 @@ _BLOCK: Final = "_block"
 
 
 def record_batches(
-    ranges: Sequence[Range], group: Group, events: frozenset[Any] | None = None
+    ranges: Sequence[Range], group: Group, selection: Selection
 ) -> Iterator[pa.RecordBatch]:
-    """Rows of the ranges' lines; `events`: of these events alone.
+    """The selected rows of the ranges' lines.
 
     Raises AuditInputError: a file changed or cannot be read.
     """
     try:
-        found = _quarantine(ranges, group) if group.name == QUARANTINE else _events(ranges, group, events)
+        found = _quarantine(ranges, group) if group.name == QUARANTINE else _events(ranges, group)
     except OSError as error:
         raise AuditInputError(
             f"{error.filename}: cannot be read: {reason(error)}; load the run when no other program changes it"
         ) from error
     for table in found:
-        yield from table.combine_chunks().to_batches()
+        yield from selection.of(table).combine_chunks().to_batches()
 
 
-def _events(ranges: Sequence[Range], group: Group, events: frozenset[Any] | None) -> list[pa.Table]:
-    import pyarrow.compute as pc
-
+def _events(ranges: Sequence[Range], group: Group) -> list[pa.Table]:
     columns = _columns_for(group)
     found: list[pa.Table] = []
 
@@ -68,9 +67,7 @@ def _events(ranges: Sequence[Range], group: Group, events: frozenset[Any] | None
             found.append(_table_of(rows, group))
 
     take_in_pieces([block for one in ranges for block in lines_of(one).blocks], take, leave)
-    if events is None or "event" not in group.columns:
-        return found
-    return [table.filter(pc.is_in(table["event"], _texts(events))) for table in found]
+    return found
 
 
 def _columns_for(group: Group) -> Callable[[str], Sequence[str]]:
@@ -120,12 +117,6 @@ def _table_of(rows: Sequence[dict[str, Any]], group: Group) -> pa.Table:
 
     schema = group.arrow_schema()
     return pa.Table.from_arrays([pa.array(column(field.name), field.type) for field in schema], schema=schema)
-
-
-def _texts(events: frozenset[Any]) -> pa.Array:
-    import pyarrow as pa
-
-    return pa.array([event for event in events if isinstance(event, str)], pa.string())
 
 
 def _quarantine(ranges: Sequence[Range], group: Group) -> list[pa.Table]:

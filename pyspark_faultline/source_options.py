@@ -11,22 +11,28 @@ from typing import Final, NamedTuple
 import msgspec
 
 from audit.input import AuditInputError
+from protocol.events import EVENTS as KINDS
 from protocol.undecodable import UNDECODABLE
+from pyspark_faultline.row_selection import Selection
 from pyspark_faultline.source_groups import EVENTS, Group, group_named
 
-GROUP, PATH, PATHS, PUSH_FILTERS, MAX_BYTES = "group", "path", "paths", "pushFilters", "maxBytesPerBatch"
+GROUP, PATH, PATHS, MAX_BYTES = "group", "path", "paths", "maxBytesPerBatch"
+RUN, NODE, INCARNATION, EVENT = "run", "node", "incarnation", "event"
 OPTIONS: Final = {
     GROUP: f"the group of events; by default `{EVENTS}`",
     PATH: "a run's directory, a directory of runs or a glob; several are separated by commas; `load(path)` sets it",
     PATHS: "several of them as a JSON list, or separated by commas; `load([path, ...])` sets it",
-    PUSH_FILTERS: "`true`: filters leave files out; needs Spark's setting `spark.sql.python.filterPushdown.enabled`",
+    RUN: "only rows of these runs, by their names in the column `run`, separated by commas",
+    NODE: "only rows of these nodes, such as `broker-0,broker-1`",
+    INCARNATION: "only rows of these incarnations of nodes, such as `1`",
+    EVENT: "only these kinds of events, such as `role_changed`; of the groups `events` and `rest`",
     MAX_BYTES: "limit of a stream's micro-batch in bytes, such as 67108864 or 64m; the default is 64m",
 }
 """{option: its meaning}."""
 MAX_BYTES_DEFAULT: Final = 64 << 20
 _SIZE: Final = re.compile(r"([1-9][0-9]{0,14})([kmg]?)b?")
+_NUMBER: Final = re.compile(r"[0-9]{1,15}")
 _UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
-_SWITCHES: Final = {"true": True, "false": False}
 
 
 class SourceOptions(NamedTuple):
@@ -34,7 +40,7 @@ class SourceOptions(NamedTuple):
 
     group: Group
     given: tuple[str, ...]
-    push_filters: bool
+    selection: Selection
     max_bytes: int
 
 
@@ -50,10 +56,11 @@ def options_of(options: Mapping[str, str]) -> SourceOptions:
     given = tuple(_paths(values))
     if not given:
         raise AuditInputError('no run given: load a run\'s directory, such as load("runs/az-isolated-leader-1")')
+    group = group_named(values.get(GROUP, EVENTS))
     return SourceOptions(
-        group=group_named(values.get(GROUP, EVENTS)),
+        group=group,
         given=given,
-        push_filters=_switch(PUSH_FILTERS, values.get(PUSH_FILTERS, "false")),
+        selection=_selection(values, group),
         max_bytes=_size(MAX_BYTES, values[MAX_BYTES]) if MAX_BYTES in values else MAX_BYTES_DEFAULT,
     )
 
@@ -74,10 +81,26 @@ def _separated(text: str) -> Iterator[str]:
     yield from (part.strip() for part in parts if part.strip())
 
 
-def _switch(name: str, text: str) -> bool:
-    if text.lower() not in _SWITCHES:
-        raise AuditInputError(f"option {name}: {text} is neither true nor false")
-    return _SWITCHES[text.lower()]
+def _selection(values: Mapping[str, str], group: Group) -> Selection:
+    if EVENT in values and EVENT not in group.columns:
+        raise AuditInputError(f"option {EVENT}: group {group.name} has no column {EVENT}; leave the option out")
+    events = _names(values, EVENT)
+    for name in sorted((events or frozenset()) - {*KINDS}):
+        [near] = difflib.get_close_matches(name, KINDS, n=1, cutoff=0)
+        raise AuditInputError(f"option {EVENT}: {name}: no such event; nearest: {near}")
+    numbers = _names(values, INCARNATION)
+    for text in sorted(numbers or ()):
+        if not _NUMBER.fullmatch(text):
+            raise AuditInputError(f"option {INCARNATION}: {text} is no number; give one such as 1")
+    incarnations = None if numbers is None else frozenset(map(int, numbers))
+    return Selection(_names(values, RUN), _names(values, NODE), incarnations, events)
+
+
+def _names(values: Mapping[str, str], option: str) -> frozenset[str] | None:
+    """The parts of an option between commas; None: it is not given."""
+    if option not in values:
+        return None
+    return frozenset(part.strip() for part in values[option].split(",") if part.strip())
 
 
 def _size(name: str, text: str) -> int:

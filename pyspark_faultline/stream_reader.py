@@ -17,7 +17,7 @@ from audit.event_lines import run_keys
 from audit.input import AuditInputError, RunDirectory, look_for_runs
 from audit.line_ranges import Range, ranges_of
 from emulator.regular_files import reason
-from pyspark_faultline.range_partitions import packed_partitions, ranges_in
+from pyspark_faultline.range_partitions import files_of, packed_partitions, ranges_in
 from pyspark_faultline.record_batches import record_batches
 from pyspark_faultline.source_options import SourceOptions
 from pyspark_faultline.stream_offsets import ANEW, Offset, advanced, refuse_lost
@@ -60,15 +60,14 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         ranges: list[Range] = []
         for run, key in zip(runs, _keys(runs, start), strict=True):
             called = run.called
-            for file in run.files:
+            for file in files_of(run, self._options.group, self._options.selection):
                 path = str(file.path)
-                if self._options.group.wire or not file.wire:
-                    source = Source(called, file.path.name)
-                    ranges += ranges_of(file.path, source, key, start.get(path, 0), end.get(path, 0))
+                source = Source(called, file.path.name)
+                ranges += ranges_of(file.path, source, key, start.get(path, 0), end.get(path, 0))
         return packed_partitions(ranges)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return record_batches(ranges_in(partition), self._options.group)
+        return record_batches(ranges_in(partition), self._options.group, self._options.selection)
 
     def _runs(self) -> list[RunDirectory]:
         """The runs with events; of those that have begun a moment ago there may be none as yet."""
@@ -79,12 +78,13 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return runs
 
     def _sizes(self) -> dict[str, int]:
-        """{path of a file that the group needs: its size}."""
+        """{path of a needed file: its size}."""
+        group, selection, runs = self._options.group, self._options.selection, self._runs()
         return {
             str(file.path): file.size_bytes
-            for run in self._runs()
-            for file in run.files
-            if self._options.group.wire or not file.wire
+            for run, key in zip(runs, run_keys(runs), strict=True)
+            if selection.has_run(key)
+            for file in files_of(run, group, selection)
         }
 
 

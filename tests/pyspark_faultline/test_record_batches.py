@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from pyspark.sql.datasource import EqualTo, Filter, In, InputPartition
+from pyspark.sql.datasource import InputPartition
 
 from audit import line_ranges
 from audit.event_groups import TABLES
@@ -21,7 +21,7 @@ from audit.single_lines import TOO_LONG
 from protocol.events import EVENTS as KINDS
 from protocol.events.event_parsing import LINE_BYTES_MAX, event_in
 from pyspark_faultline import FaultlineDataSource
-from pyspark_faultline.batch_reader import BatchReader, FilteringReader
+from pyspark_faultline.batch_reader import BatchReader
 from pyspark_faultline.range_partitions import ranges_in
 from pyspark_faultline.source_groups import EVENTS, GROUPS, QUARANTINE
 from tests.attack.test_hostile_runs import BROKEN, SOUND, TAILS, encoded, line_of, run_with
@@ -242,21 +242,44 @@ def test_only_events_and_quarantine_need_the_wire_level(tmp_path: Path) -> None:
     assert [row["seq"] for row in rows_of(run) if row["event"] == "frame_sent"] == [900]
 
 
-def test_filters_leave_out_files_and_events(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("options", "selected"),
+    [
+        ({"run": "second"}, lambda row: row["run"] == "second"),
+        ({"node": "broker-0,x", "incarnation": "1"}, lambda row: row["node"] == "broker-0"),
+        ({"incarnation": "2"}, lambda row: False),
+        ({"event": "role_changed", "run": "first,second"}, lambda row: row["event"] == "role_changed"),
+        ({"node": ""}, lambda row: False),
+    ],
+)
+def test_only_selected_rows_are_read(
+    tmp_path: Path, options: dict[str, str], selected: Callable[[dict[str, Any]], bool]
+) -> None:
     folder = two_runs(tmp_path)
-    every = rows_of(folder)
-    cases: list[tuple[list[Filter], Callable[[dict[str, Any]], bool]]] = [
-        ([EqualTo(("run",), "second")], lambda row: row["run"] == "second"),
-        ([In(("node",), ("broker-0", "x")), EqualTo(("incarnation",), 1)], lambda row: row["node"] == "broker-0"),
-        ([EqualTo(("event",), "role_changed")], lambda row: row["event"] == "role_changed"),
-        ([EqualTo(("run",), "none")], lambda row: False),
-    ]
-    for filters, permitted in cases:
-        reader = reader_of(folder, pushFilters="true")
-        assert isinstance(reader, FilteringReader)
-        reader.pushFilters(filters)
-        rows = [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
-        assert rows == [row for row in every if permitted(row)]
+    reader = reader_of(folder, **options)
+    rows = [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
+    assert rows == [row for row in rows_of(folder) if selected(row)]
+
+
+def test_files_that_are_not_selected_are_not_read(tmp_path: Path) -> None:
+    partitions = reader_of(two_runs(tmp_path), run="first", node="broker-0").partitions()
+    assert {(one.key, one.source.file) for cut in partitions for one in ranges_in(cut)} == {
+        ("first", "broker-0.1.jsonl")
+    }
+
+
+def test_rows_of_a_file_with_a_name_of_its_own_are_selected_one_by_one(tmp_path: Path) -> None:
+    run = run_with(tmp_path / "r", b"")
+    lines = [line_of("node_stopped", seq, node=node, incarnation=seq) for seq, node in ((1, "x"), (2, "x.1"))]
+    (run / "events" / "x.1.2.jsonl").write_bytes(encoded(*lines))
+    reader = reader_of(run, node="x.1")
+    rows = [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
+    assert [(row["node"], row["seq"]) for row in rows] == [("x.1", 2)]
+
+
+def test_a_selected_run_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(AuditInputError, match="option run: frist: no such run was loaded; nearest: first"):
+        reader_of(two_runs(tmp_path), run="frist").partitions()
 
 
 def test_a_table_without_files_has_no_rows(tmp_path: Path) -> None:

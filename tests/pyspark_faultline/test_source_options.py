@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pyspark.sql.datasource import EqualNullSafe, EqualTo, Filter, GreaterThan, In, IsNotNull, Not
 from pyspark.sql.types import LongType, StringType, StructType
 
 from audit.event_lines import spark_schema
 from audit.input import AuditInputError
 from pyspark_faultline import DefaultSource, FaultlineDataSource
-from pyspark_faultline.batch_reader import BatchReader, FilteringReader
-from pyspark_faultline.pushed_filters import Pushed, pushed
+from pyspark_faultline.batch_reader import BatchReader
+from pyspark_faultline.row_selection import Selection
 from pyspark_faultline.source_groups import GROUPS, QUARANTINE
 from pyspark_faultline.source_options import MAX_BYTES_DEFAULT, options_of
 
@@ -32,8 +31,8 @@ def test_every_group_has_its_columns(group: str) -> None:
 
 def test_without_options_all_events_are_read() -> None:
     options = options_of({"path": "r"})
-    assert (options.group.name, options.given, options.push_filters, options.max_bytes) == (
-        "events", ("r",), False, MAX_BYTES_DEFAULT,
+    assert (options.group.name, options.given, options.selection, options.max_bytes) == (
+        "events", ("r",), Selection(), MAX_BYTES_DEFAULT,
     )  # fmt: skip
 
 
@@ -45,7 +44,9 @@ def test_without_options_all_events_are_read() -> None:
         ({"grup": "appends", "path": "r"}, "option grup: unknown; nearest: group; all: group, path, "),
         ({}, "no run given: load a run's directory"),
         ({"path": " , "}, "no run given"),
-        ({"path": "r", "pushfilters": "yes"}, "option pushFilters: yes is neither true nor false"),
+        ({"path": "r", "event": "role_chnged"}, "option event: role_chnged: no such event; nearest: role_changed"),
+        ({"path": "r", "group": "appends", "event": "x"}, "option event: group appends has no column event"),
+        ({"path": "r", "incarnation": "1,x"}, "option incarnation: x is no number"),
         ({"path": "r", "maxBytesPerBatch": "0"}, "option maxBytesPerBatch: 0 is no number of bytes"),
         ({"path": "r", "maxBytesPerBatch": "-1m"}, "option maxBytesPerBatch: -1m is no number of bytes"),
         ({"path": "r", "maxBytesPerBatch": "1 t"}, "option maxBytesPerBatch: 1 t is no number of bytes"),
@@ -81,29 +82,11 @@ def test_a_schema_of_ones_own_is_refused() -> None:
             source.streamReader(schema)
 
 
-def test_filters_are_taken_when_that_is_requested() -> None:
-    source = FaultlineDataSource({"path": "r", "pushFilters": "TRUE"})
-    reader = source.reader(source.schema())
-    assert isinstance(reader, FilteringReader)
-    filters: list[Filter] = [EqualTo(("run",), "a"), GreaterThan(("seq",), 1)]
-    assert reader.pushFilters(filters) == filters, "Spark evaluates all of them again"
-
-
-@pytest.mark.parametrize(
-    ("filters", "permitted"),
-    [
-        ([], Pushed()),
-        ([EqualTo(("run",), "a")], Pushed(run=frozenset("a"))),
-        ([EqualNullSafe(("node",), "n"), IsNotNull(("node",))], Pushed(node=frozenset("n"))),
-        ([In(("run",), ("a", "b", None)), In(("run",), ("b", "c"))], Pushed(run=frozenset("b"))),
-        ([EqualTo(("incarnation",), 1), EqualTo(("incarnation",), 2)], Pushed(incarnation=frozenset())),
-        ([EqualTo(("event",), "e"), EqualTo(("run", "x"), "a")], Pushed(event=frozenset("e"))),
-        ([Not(EqualTo(("run",), "a")), GreaterThan(("incarnation",), 1), EqualTo(("topic",), "t")], Pushed()),
-        ([EqualTo(("node",), None)], Pushed(node=frozenset())),
-    ],
-)
-def test_equalities_and_lists_permit_values(filters: list[Filter], permitted: Pushed) -> None:
-    assert pushed(filters) == permitted
+def test_rows_are_selected_by_names_between_commas() -> None:
+    options = {"path": "r", "RUN": "a, b", "node": "broker-0", "incarnation": "1,2", "event": "role_changed"}
+    assert options_of(options).selection == Selection(
+        frozenset(("a", "b")), frozenset(("broker-0",)), frozenset((1, 2)), frozenset(("role_changed",))
+    )
 
 
 @pytest.mark.parametrize(
@@ -114,5 +97,5 @@ def test_equalities_and_lists_permit_values(filters: list[Filter], permitted: Pu
     ],
 )  # fmt: skip
 def test_a_file_is_left_out_by_its_name(name: str, has: bool) -> None:
-    assert Pushed(node=frozenset(("broker-0",)), incarnation=frozenset((1,))).has_file(name) == has
-    assert Pushed().has_file(name)
+    assert Selection(node=frozenset(("broker-0",)), incarnation=frozenset((1,))).has_file(name) == has
+    assert Selection().has_file(name)

@@ -1,0 +1,96 @@
+"""Speed of the Spark data source, beside Spark's own reader of JSON with a schema.
+
+    python -m benchmarks.data_source_throughput [EVENTS]
+
+Both read the appends of one run on one core, with all columns, and forget the rows. Spark's reader has the schema of
+these columns and checks nothing else: not whether other lines, or other fields of these, are those of events.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from audit.event_groups import TABLES
+from audit.event_lines import spark_schema
+from audit.spark_session import find_java, spark_session, start_gateway
+from benchmarks.figure_records import Figure, show, write
+from benchmarks.synthetic_run import write_run
+from emulator.exit_codes import HELD
+from emulator.toplevel_errors import ended
+from pyspark_faultline import FaultlineDataSource
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+EVENTS = 300_000
+GROUP = "appends"
+TURNS = 4
+"""Readings by each, in turns; the first of each warms up, and the fastest other counts."""
+
+
+def main(events: int = EVENTS) -> list[Figure]:
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})  # of Java and of Spark's workers, too
+    try:
+        with tempfile.TemporaryDirectory(prefix="faultline-") as name:
+            run = Path(name, "run")
+            write_run(run, events)
+            size_mb = sum(path.stat().st_size for path in (run / "events").iterdir()) / 1e6
+            source_s, json_s = _read_in_turns(run, Path(name))
+    finally:
+        os.sched_setaffinity(0, before)
+    event, _ = TABLES[GROUP]
+    figures = [
+        Figure(
+            line=f"group `{GROUP}` of {size_mb:.0f} MB by the Spark data source, one core",
+            value=size_mb / source_s, unit="MB/s", target=10, higher_is_better=True,
+            bound="Arrow parses and checks every line at about 110 MB/s; the rest is Spark's tasks",
+        ),
+        Figure(
+            line=f"the same time, relative to spark.read.json of the columns of `{event}`",
+            value=source_s / json_s, unit="x", target=1.0,
+        ),
+    ]  # fmt: skip
+    write("data_source_throughput", figures, {"size_mb": size_mb, "source_s": source_s, "json_s": json_s})
+    return figures
+
+
+def _read_in_turns(run: Path, folder: Path) -> tuple[float, float]:
+    """Least times of the data source and of Spark's reader."""
+    event, columns = TABLES[GROUP]
+    with start_gateway(find_java(os.environ), folder, master="local[1]") as gateway:
+        spark = spark_session(gateway)
+        spark.dataSource.register(FaultlineDataSource)
+
+        def by_source() -> DataFrame:
+            return spark.read.format("faultline").option("group", GROUP).load(str(run))
+
+        def by_json() -> DataFrame:
+            lines = spark.read.schema(spark_schema(dict.fromkeys(("event", *columns))))
+            return lines.json(str(run / "events")).where(f"event = '{event}'").select(*columns)
+
+        assert by_source().count() == by_json().count() > 0
+        took: dict[Callable[[], DataFrame], list[float]] = {by_source: [], by_json: []}
+        for _ in range(TURNS):
+            for reading, times in took.items():
+                began_s = time.perf_counter()
+                reading().write.format("noop").mode("overwrite").save()
+                times.append(time.perf_counter() - began_s)
+        spark.stop()
+    return min(took[by_source][1:]), min(took[by_json][1:])
+
+
+def alone() -> int:
+    """`python -m benchmarks.data_source_throughput [EVENTS]`."""
+    show(main(*map(int, sys.argv[1:2])))
+    return HELD
+
+
+if __name__ == "__main__":
+    sys.exit(ended("benchmarks.data_source_throughput", alone))
