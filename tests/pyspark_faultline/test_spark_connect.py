@@ -1,4 +1,4 @@
-"""The data source through Spark Connect, whose server finds or receives the class."""
+"""The data source through Spark Connect: a server process, and a client that has no Java."""
 
 from __future__ import annotations
 
@@ -6,34 +6,54 @@ import importlib.util
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from audit.java import find_java
 from tests.audit.trace import dual_leader
 from tests.pyspark_faultline.test_record_batches import rows_of
 
 ROOT = Path(__file__).parents[2]
 NEEDED = ("grpc", "grpc_status", "google.rpc", "pandas")
-SCRIPT = """
+SERVER = """
+import os, socket, sys
+from pathlib import Path
+from audit.gateway import start_gateway
+from audit.java import find_java
+from audit.spark_session import spark_session
+with socket.socket() as free:
+    free.bind(("127.0.0.1", 0))
+    port = free.getsockname()[1]
+settings = {
+    "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+    "spark.connect.grpc.binding.address": "127.0.0.1", "spark.connect.grpc.binding.port": str(port),
+}
+with start_gateway(find_java(os.environ), Path(sys.argv[1]), master="local[1]") as gateway:
+    spark_session(gateway, settings=settings)
+    print(port, flush=True)
+    sys.stdin.read()
+"""
+CLIENT = """
 import json, sys
 from pyspark.sql import SparkSession
-spark = SparkSession.builder.remote("local[1]").getOrCreate()
+port, run, out = sys.argv[1:]
+spark = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").getOrCreate()
 assert "connect" in type(spark).__module__
-run, out = sys.argv[1:]
-if sys.stdin.read() == "register":
-    from pyspark_faultline import FaultlineDataSource
-    spark.dataSource.register(FaultlineDataSource)
+counts = [spark.read.format("faultline").option("group", "appends").load(run).count()]
+from pyspark_faultline import FaultlineDataSource
+spark.dataSource.register(FaultlineDataSource)
 table = spark.read.format("faultline").option("group", "appends").load(run)
+counts.append(len(table.collect()))
 stream = spark.readStream.format("faultline").option("group", "appends").load(run)
 writer = stream.writeStream.format("parquet").option("checkpointLocation", out + "/checkpoint")
 writer.trigger(availableNow=True).start(out + "/rows").awaitTermination()
-nodes = sorted({row.node for row in table.collect()})
-print(json.dumps([table.count(), nodes, spark.read.parquet(out + "/rows").count()]))
+counts.append(spark.read.parquet(out + "/rows").count())
+print(json.dumps(counts))
+spark.stop()
 """
-TIMEOUT_S = 900
+TIMEOUT_S = 300
 
 
 def _is_there(name: str) -> bool:
@@ -43,22 +63,36 @@ def _is_there(name: str) -> bool:
         return False
 
 
-@pytest.mark.spark
-@pytest.mark.slow
-@pytest.mark.skipif(not all(map(_is_there, NEEDED)), reason="needs the packages of pyspark[connect]")
-@pytest.mark.parametrize("how", ["register", "found"])
-def test_a_client_of_spark_connect_reads_and_follows_runs(tmp_path: Path, how: str) -> None:
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.slow,
+    pytest.mark.skipif(not all(map(_is_there, NEEDED)), reason="needs the packages of pyspark[connect]"),
+]
+
+
+@pytest.fixture
+def port(tmp_path: Path) -> Iterator[str]:
+    """The port of a server that ends with the test."""
+    command = [sys.executable, "-c", SERVER, str(tmp_path / "server")]
+    (tmp_path / "server").mkdir()
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path, env=_environment()
+    ) as server:
+        assert server.stdout is not None and server.stdin is not None
+        yield server.stdout.readline().strip()
+        server.stdin.close()
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def test_a_client_of_spark_connect_reads_and_follows_runs(tmp_path: Path, port: str) -> None:
+    """With the class that the server finds, and with one that the client registers."""
     run = dual_leader().write(tmp_path)
-    home = find_java(os.environ).command.parents[1]
-    environment = {
-        **os.environ, "JAVA_HOME": str(home), "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable,
-        "SPARK_TESTING": "1", "SPARK_LOCAL_DIRS": str(tmp_path),
-    }  # fmt: skip
     ended = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(run), str(tmp_path / "out")], env=environment, cwd=tmp_path, input=how,
+        [sys.executable, "-c", CLIENT, port, str(run), str(tmp_path / "out")], env=_environment(), cwd=tmp_path,
         capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
     )  # fmt: skip
     assert ended.returncode == 0, ended.stderr[-3000:]
-    rows = rows_of(run, "appends")
-    nodes = sorted({row["node"] for row in rows})
-    assert msgspec.json.decode(ended.stdout.splitlines()[-1]) == [len(rows), nodes, len(rows)]
+    assert msgspec.json.decode(ended.stdout.splitlines()[-1]) == [len(rows_of(run, "appends"))] * 3
