@@ -2,8 +2,9 @@
 
     python -m benchmarks.data_source_throughput [EVENTS]
 
-Both read the appends of one run on one core, with all columns, and forget the rows. Spark's reader has the schema of
-these columns and checks nothing else: not whether other lines, or other fields of these, are those of events.
+Both read the appends of one run with all columns, and forget the rows. The times are those of Java's processor and of
+Spark's workers, so that other work of the machine counts little; on one idle core the clock shows the same. Spark's
+reader has the schema of these columns and checks nothing else, neither other lines nor other fields.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import psutil
 
 from audit.event_groups import TABLES
 from audit.event_lines import spark_schema
@@ -35,26 +37,22 @@ TURNS = 4
 
 
 def main(events: int = EVENTS) -> list[Figure]:
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(before)})  # of Java and of Spark's workers, too
-    try:
-        with tempfile.TemporaryDirectory(prefix="faultline-") as name:
-            run = Path(name, "run")
-            write_run(run, events)
-            size_mb = sum(path.stat().st_size for path in (run / "events").iterdir()) / 1e6
-            source_s, json_s = _read_in_turns(run, Path(name))
-    finally:
-        os.sched_setaffinity(0, before)
+    with tempfile.TemporaryDirectory(prefix="faultline-") as name:
+        run = Path(name, "run")
+        write_run(run, events)
+        size_mb = sum(path.stat().st_size for path in (run / "events").iterdir()) / 1e6
+        source_s, json_s = _read_in_turns(run, Path(name))
     event, _ = TABLES[GROUP]
     figures = [
         Figure(
-            line=f"group `{GROUP}` of {size_mb:.0f} MB by the Spark data source, one core",
-            value=size_mb / source_s, unit="MB/s", target=10, higher_is_better=True,
+            line=f"group `{GROUP}` of {size_mb:.0f} MB by the Spark data source, of a core's time",
+            value=size_mb / source_s, unit="MB/s", target=40, higher_is_better=True,
             bound="Arrow parses and checks every line at about 110 MB/s; the rest is Spark's tasks",
         ),
         Figure(
             line=f"the same time, relative to spark.read.json of the columns of `{event}`",
-            value=source_s / json_s, unit="x", target=1.0,
+            value=source_s / json_s, unit="x", target=1.5, stretch=1.0,
+            bound="every field of every line is checked, and rows pass from Python to Java",
         ),
     ]  # fmt: skip
     write("data_source_throughput", figures, {"size_mb": size_mb, "source_s": source_s, "json_s": json_s})
@@ -62,7 +60,7 @@ def main(events: int = EVENTS) -> list[Figure]:
 
 
 def _read_in_turns(run: Path, folder: Path) -> tuple[float, float]:
-    """Least times of the data source and of Spark's reader."""
+    """Least processor times of the data source and of Spark's reader."""
     event, columns = TABLES[GROUP]
     with start_gateway(find_java(os.environ), folder, master="local[1]") as gateway:
         spark = spark_session(gateway)
@@ -79,11 +77,17 @@ def _read_in_turns(run: Path, folder: Path) -> tuple[float, float]:
         took: dict[Callable[[], DataFrame], list[float]] = {by_source: [], by_json: []}
         for _ in range(TURNS):
             for reading, times in took.items():
-                began_s = time.perf_counter()
+                began_s = _processor_s(gateway.process.pid)
                 reading().write.format("noop").mode("overwrite").save()
-                times.append(time.perf_counter() - began_s)
+                times.append(_processor_s(gateway.process.pid) - began_s)
         spark.stop()
     return min(took[by_source][1:]), min(took[by_json][1:])
+
+
+def _processor_s(java: int) -> float:
+    """Processor time of Java and of its workers, also of ended ones."""
+    parent = psutil.Process(java)
+    return sum(sum(process.cpu_times()[:4]) for process in (parent, *parent.children(recursive=True)))
 
 
 def alone() -> int:

@@ -62,12 +62,19 @@ than `events`.
 _ROWS = f"""
 `run` is the name of the run's directory, with as many parent directories as make it unique. Events of frames (level
 `wire`) are in `{EVENTS}` alone. Every line of a file is in its group or in `{QUARANTINE}`, never in both. The parser is
-the audit's: a line is no event if it is no JSON of the right types, is larger than {LINE_BYTES_MAX >> 20} MiB, lacks a
-field, has an impossible number, or is of another run or process than its file.
+the audit's. A line is no event if
 
-A run that cannot be read is refused, with a sentence that names the place. Such a run has no folder of events, or a
-symbolic link or a pipe among its event files, or a file becomes shorter while it is read. A run that is still written
-can be read; its last lines may be torn. Lines of event format 1 have no `topic_id`.
+- it is no JSON, or larger than {LINE_BYTES_MAX >> 20} MiB;
+- a field is missing, of another type, or out of range;
+- it belongs to another run, or to another incarnation than its file.
+
+A run is refused, with a sentence that names the place, if
+
+- it has no folder of events;
+- a symbolic link, a pipe or a folder has the name of an event file;
+- one of its files becomes shorter while it is read.
+
+A run that is still written can be read; its last lines may be torn. Lines of event format 1 have no `topic_id`.
 
 ## Columns
 
@@ -76,12 +83,12 @@ can be read; its last lines may be torn. Lines of event format 1 have no `topic_
 _SELECTED = """
 ## Filters
 
-The options `run`, `node`, `incarnation` and `event` select rows. Files without selected rows are not opened. Filters of
+The options `run`, `node`, `incarnation` and `event` select rows. Files without selected rows are not read. Filters of
 a query work as ever; Spark evaluates them on all rows that it receives. The data source takes no pushed filters: Spark
 4.3 mixes up the filters of two queries of one loaded table, and rows are then missing.
 
 A table is cut into partitions of 4 MiB. Small files share a partition. Each task holds one partition's lines. The rows
-come in the order of files and of `seq`.
+of a partition come in the order of files and of `seq`.
 
 ## Streams
 
@@ -105,7 +112,6 @@ query = growing.writeStream.format("parquet").option("checkpointLocation", "/dat
 [Figures](figures.md#data-source-throughput) has the last measurement, beside Spark's reader of JSON. A line that is no
 event costs more than a good one: the 64 KiB around it are parsed once more, line by line.
 """
-_APART = (EVENTS, QUARANTINE)
 
 
 def page(root: Path) -> str:
@@ -118,9 +124,7 @@ def page(root: Path) -> str:
         _GROUPS.strip("\n") + "\n",
         table(("group", "a row is", "columns"), groups),
         _ROWS.strip("\n") + "\n",
-        table(("group", "columns"), [(code(name), _columns(name)) for name in GROUPS if name not in _APART]),
-        f"`{EVENTS}` has every field of [events.md](events.md):\n",
-        _columns(EVENTS) + "\n",
+        table(("group", "columns"), [(code(name), _columns(name)) for name in GROUPS if name != QUARANTINE]),
         f"`{QUARANTINE}`:\n",
         table(
             ("column", "type", "meaning"),

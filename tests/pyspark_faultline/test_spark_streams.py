@@ -107,10 +107,15 @@ def test_paths_may_be_a_list(source: SparkSession, tmp_path: Path) -> None:
     assert {row["run"] for row in rows} == {"a/dual-leader", "b/dual-leader"}
 
 
-def test_a_table_can_be_made_of_it_in_sql(source: SparkSession, tmp_path: Path) -> None:
+def test_the_pages_statements_make_a_table_and_read_it(source: SparkSession, tmp_path: Path) -> None:
     run = dual_leader().write(tmp_path)
-    source.sql(f"CREATE TEMPORARY VIEW written USING faultline OPTIONS (group 'appends', path '{run}')")
+    page = (Path(__file__).parents[2] / "docs" / "spark-data-source.md").read_text(encoding="utf-8")
+    statements = page.partition("```sql\n")[2].partition("```")[0]
+    create, select = statements.replace("/data/runs/*", str(run)).strip().removesuffix(";").split(";\n")
+    source.sql(create)
     try:
-        assert source.sql("SELECT * FROM written").count() == len(rows_of(run, "appends"))
+        rows = source.sql(select).collect()
     finally:
-        source.catalog.dropTempView("written")
+        source.catalog.dropTempView("roles")
+    expected = [row for row in rows_of(run) if row["event"] == "role_changed"]
+    assert [row["role"] for row in rows] == [row["role"] for row in sorted(expected, key=lambda row: row["at_ms"])]
