@@ -198,6 +198,16 @@ def test_the_audit(installed: Installed, run: str) -> None:
     assert (installed.here / run / "report.html").is_file()
 
 
+def test_the_spark_data_source(installed: Installed, run: str) -> None:
+    reading = f"""
+from pyspark_faultline import DefaultSource
+source = DefaultSource({{"group": "appends", "path": {run!r}}})
+reader = source.reader(source.schema())
+print(sum(batch.num_rows for partition in reader.partitions() for batch in reader.read(partition)))
+"""
+    assert int(done(str(installed.python), "-Bc", reading, cwd=installed.here)) > 10
+
+
 @pytest.mark.slow
 def test_an_image_is_made_of_what_is_installed(installed: Installed, tmp_path: Path) -> None:
     asking = "from emulator.packaged import BUILD_IMAGE; print(BUILD_IMAGE)"
