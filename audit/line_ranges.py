@@ -108,24 +108,23 @@ def _first_line(file: BinaryIO, one: Range) -> int:
     return file.tell()
 
 
-def take_in_pieces(
-    blocks: Sequence[Block], take: Callable[[Sequence[Block]], bool], leave: Callable[[Block], None]
-) -> None:
+def refused(blocks: Sequence[Block], take: Callable[[Sequence[Block]], bool]) -> Iterator[Block]:
     """Have all blocks taken at once, or each half by itself, or a single block in pieces.
 
-    `take`: takes all or none, and returns whether it did. `leave`: receives refused pieces.
+    Yields each refused piece when the lines before it have been taken. `take`: takes all or none, and returns whether
+    it did.
     """
     if take(blocks):
         return
     if len(blocks) > 1:
         half = len(blocks) // 2
-        take_in_pieces(blocks[:half], take, leave)
-        take_in_pieces(blocks[half:], take, leave)
+        yield from refused(blocks[:half], take)
+        yield from refused(blocks[half:], take)
         return
     [block] = blocks
     for piece in pieces_of(block, PIECE_BYTES):
         if not take([piece]):
-            leave(piece)
+            yield piece
 
 
 def pieces_of(block: Block, size_bytes: int) -> Iterator[Block]:

@@ -26,7 +26,7 @@ from audit.event_groups import COLUMNS, FAMILY_OF, FREQUENT, RARE, RARE_ONES, WI
 from audit.event_lines import PROBLEM, read_lines, run_keys, spark_schema
 from audit.input import RunDirectory, escaped
 from audit.java import is_local
-from audit.line_ranges import Block, Range, lines_of, packed, ranges_of, take_in_pieces
+from audit.line_ranges import Block, Range, lines_of, packed, ranges_of, refused
 from audit.spark_session import SparkFailed
 from emulator.run_layout import EVENT_SUFFIX, EVENTS_FOLDER
 
@@ -153,7 +153,8 @@ class _Compacting:
             files = _Files(self._path, number, self._many, stack)
             while not self._ended and (together := self._next()):
                 blocks = [block for one in together for block in lines_of(one).blocks]
-                take_in_pieces(blocks, files.take, self._leave)
+                for block in refused(blocks, files.take):
+                    self._leave(block)
             if not self._ended:
                 files.finish()
 

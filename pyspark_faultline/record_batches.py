@@ -15,7 +15,7 @@ from audit.blocks import Refused, fields_of, tables_of
 from audit.event_groups import FAMILY_OF, RARE_ONES
 from audit.event_lines import LINE_SHOWN_MAX
 from audit.input import AuditInputError
-from audit.line_ranges import Block, Range, lines_of, take_in_pieces
+from audit.line_ranges import Block, Range, lines_of, refused
 from audit.single_lines import TOO_LONG, SingleLine, single_lines
 from emulator.regular_files import open_regular, reason
 from protocol.events import FIELDS
@@ -30,26 +30,24 @@ _BLOCK: Final = "_block"
 """Column with the number of a row's block, for the order of rows."""
 
 
-def record_batches(
-    ranges: Sequence[Range], group: Group, selection: Selection
-) -> Iterator[pa.RecordBatch]:
+def record_batches(ranges: Sequence[Range], group: Group, selection: Selection) -> Iterator[pa.RecordBatch]:
     """The selected rows of the ranges' lines.
 
     Raises AuditInputError: a file changed or cannot be read.
     """
+    tables = _quarantine(ranges, group) if group.name == QUARANTINE else _events(ranges, group)
     try:
-        found = _quarantine(ranges, group) if group.name == QUARANTINE else _events(ranges, group)
+        for table in tables:
+            yield from selection.of(table).combine_chunks().to_batches()
     except OSError as error:
         raise AuditInputError(
             f"{error.filename}: cannot be read: {reason(error)}; load the run when no other program changes it"
         ) from error
-    for table in found:
-        yield from selection.of(table).combine_chunks().to_batches()
 
 
-def _events(ranges: Sequence[Range], group: Group) -> list[pa.Table]:
+def _events(ranges: Sequence[Range], group: Group) -> Iterator[pa.Table]:
     columns = _columns_for(group)
-    found: list[pa.Table] = []
+    taken: list[pa.Table] = []
 
     def take(blocks: Sequence[Block]) -> bool:
         try:
@@ -58,16 +56,16 @@ def _events(ranges: Sequence[Range], group: Group) -> list[pa.Table]:
             return False
         ours = [_with_places(*tables[family], blocks) for family in tables if family in group.families]
         if ours:
-            found.append(_in_order(ours, group))
+            taken.append(_in_order(ours, group))
         return True
 
-    def leave(block: Block) -> None:
-        rows = [line.event | {"run": block.of.key} for line in single_lines(block) if _is_of(line, group)]
+    for piece in refused([block for one in ranges for block in lines_of(one).blocks], take):
+        yield from taken
+        taken.clear()
+        rows = [line.event | {"run": piece.of.key} for line in single_lines(piece) if _is_of(line, group)]
         if rows:
-            found.append(_table_of(rows, group))
-
-    take_in_pieces([block for one in ranges for block in lines_of(one).blocks], take, leave)
-    return found
+            yield _table_of(rows, group)
+    yield from taken
 
 
 def _columns_for(group: Group) -> Callable[[str], Sequence[str]]:
@@ -119,29 +117,26 @@ def _table_of(rows: Sequence[dict[str, Any]], group: Group) -> pa.Table:
     return pa.Table.from_arrays([pa.array(column(field.name), field.type) for field in schema], schema=schema)
 
 
-def _quarantine(ranges: Sequence[Range], group: Group) -> list[pa.Table]:
-    rows: list[dict[str, Any]] = []
-
-    def take(blocks: Sequence[Block]) -> bool:
-        try:
-            tables_of([(block.lines, block.of.source) for block in blocks], lambda family: ())
-        except Refused:
-            return False
-        return True
-
-    def leave(block: Block) -> None:
-        rows.extend(
-            _row(block.of, line.begin, line.problem, line.text, torn=line.torn)
-            for line in single_lines(block)
-            if line.problem
-        )
-
+def _quarantine(ranges: Sequence[Range], group: Group) -> Iterator[pa.Table]:
+    """Tables of one piece each, because a piece may have tens of thousands of lines."""
     for one in ranges:
         lines = lines_of(one)
-        take_in_pieces(lines.blocks, take, leave)
+        for piece in refused(lines.blocks, _are_events):
+            rows = [_row(one, line.begin, line.problem, line.text, torn=line.torn)
+                    for line in single_lines(piece) if line.problem]  # fmt: skip
+            if rows:
+                yield _table_of(rows, group)
         if lines.too_long is not None:
-            rows.append(_row(one, lines.too_long, TOO_LONG, _beginning(one, lines.too_long)))
-    return [_table_of(rows, group)] if rows else []
+            yield _table_of([_row(one, lines.too_long, TOO_LONG, _beginning(one, lines.too_long))], group)
+
+
+def _are_events(blocks: Sequence[Block]) -> bool:
+    """Whether all lines are events."""
+    try:
+        tables_of([(block.lines, block.of.source) for block in blocks], lambda family: ())
+    except Refused:
+        return False
+    return True
 
 
 def _row(of: Range, begin: int, problem: str, line: bytes, *, torn: bool = False) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from audit import line_ranges
 from audit.blocks import Source
-from audit.line_ranges import Block, Range, lines_of, packed, pieces_of, ranges_of, take_in_pieces
+from audit.line_ranges import Block, Range, lines_of, packed, pieces_of, ranges_of, refused
 from audit.single_lines import NO_OBJECT, single_lines
 from emulator.regular_files import NotRegular
 from protocol.events.event_parsing import LINE_BYTES_MAX
@@ -91,17 +92,16 @@ def test_what_is_refused_is_left_in_pieces_and_the_rest_is_taken(monkeypatch: py
     monkeypatch.setattr(line_ranges, "PIECE_BYTES", 1)
     one = Range(Path("f"), HERE, "r", 0, 100)
     taken: list[bytes] = []
-    left: list[Block] = []
 
-    def take(blocks: list[Block]) -> bool:
+    def take(blocks: Sequence[Block]) -> bool:
         good = all(b"x" not in block.lines for block in blocks)
         taken.extend(block.lines for block in blocks if good)
         return good
 
     blocks = [Block(b"1\n", one, 0), Block(b"2\nx\n3\n", one, 2), Block(b"4\n", one, 8)]
-    take_in_pieces(blocks, take, left.append)  # type: ignore[arg-type]
+    for piece in refused(blocks, take):
+        assert (piece.lines, piece.begin, taken) == (b"x\n", 4, [b"1\n", b"2\n"])
     assert taken == [b"1\n", b"2\n", b"3\n", b"4\n"]
-    assert [(block.lines, block.begin) for block in left] == [(b"x\n", 4)]
     assert [piece.begin for piece in pieces_of(blocks[1], 1)] == [2, 4, 6]
 
 

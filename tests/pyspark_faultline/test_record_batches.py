@@ -134,6 +134,13 @@ def test_a_line_that_is_too_long_is_named_and_never_held(tmp_path: Path) -> None
     assert (row["reason"], row["offset"], row["line"]) == (TOO_LONG, len(encoded(*SOUND)), "x" * 4096)
 
 
+def test_many_lines_that_are_no_events_are_never_held_at_once(tmp_path: Path) -> None:
+    run = run_with(tmp_path / "r", b"x\n" * 300_000)
+    reader = reader_of(run, QUARANTINE)
+    sizes = [batch.num_rows for partition in reader.partitions() for batch in reader.read(partition)]
+    assert sum(sizes) == 300_000 and max(sizes) <= line_ranges.PIECE_BYTES
+
+
 def test_lines_of_another_node_incarnation_or_run_are_in_quarantine(tmp_path: Path) -> None:
     others = [line_of("node_stopped", 5, **{name: value}) for name, value in
               (("node", "broker-1"), ("incarnation", 2), ("run", "other"))]  # fmt: skip
