@@ -1,7 +1,7 @@
 """Groups of events that the data source reads, and their columns.
 
 A group of the audit's tables has their name and columns (`audit.event_groups`). `events` has every field of every
-event, of the wire level, too, as `events` of `faultline sql`. `quarantine` has the lines that are no events.
+event, of the wire level, too. `quarantine` has the lines that are no events.
 """
 
 from __future__ import annotations
