@@ -136,14 +136,18 @@ def replicas_offline(
 
     Order: partitions without leader go offline; the controller elects leaders; replicas leave the ISR. If no
     partition lost its leader, UpdateMetadata then names the live brokers. An election sends it anyway, and 0.8.2
-    sends nothing more.
+    sends nothing more. From 3.1 it is sent if there was neither an election nor a replica (KAFKA-13225).
     """
-    deleted = [replica for replica in replicas if context.state.is_being_deleted(replica[0])]
-    kept = [replica for replica in replicas if not context.state.is_being_deleted(replica[0])]
+    state = context.state
+    deleted = [replica for replica in replicas if state.is_being_deleted(replica[0])]
+    kept = [replica for replica in replicas if not state.is_being_deleted(replica[0])]
     yield from partition_states.move(context, without_leader, PartitionPosition.OFFLINE)
+    leaderless = state.partitions_in(PartitionPosition.NEW, PartitionPosition.OFFLINE)
     yield from partition_states.elect_where_needed(context)
+    elected = any(state.partitions[partition] is PartitionPosition.ONLINE for partition in leaderless)
     yield from replica_states.move(context, kept, ReplicaPosition.OFFLINE)
     if deleted:
         yield from fail_replicas(context, deleted)
-    if not without_leader and context.gates.live_brokers_to_all:
-        context.update_metadata(sorted(context.state.brokers), [])
+    unreported = not without_leader if context.gates.failure_unreported_while_leaderless else not (kept or elected)
+    if unreported and context.gates.live_brokers_to_all:
+        context.update_metadata(sorted(state.brokers), [])

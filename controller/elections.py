@@ -30,11 +30,17 @@ def initial(
 
 
 def offline(
-    assignment: Sequence[BrokerId], state: Leadership, live: Collection[BrokerId], unclean: bool
+    assignment: Sequence[BrokerId],
+    state: Leadership,
+    live: Collection[BrokerId],
+    unclean: bool,
+    *,
+    marks_recovery: bool = False,
 ) -> Leadership | None:
     """Elect for a partition without leader: the first live replica in sync.
 
-    The new ISR is the live members. `unclean`: if there is none, the first live replica alone.
+    The new ISR is the live members. `unclean`: if there is none, the first live replica alone. `marks_recovery`: that
+    state says that its leader must recover (KIP-704).
     """
     for replica in assignment:
         if replica in live and replica in state.isr:
@@ -42,7 +48,8 @@ def offline(
     if unclean:
         for replica in assignment:
             if replica in live:
-                return _elected(state, replica, [replica])
+                chosen = _elected(state, replica, [replica])
+                return replace(chosen, recovering=True) if marks_recovery else chosen
     return None
 
 

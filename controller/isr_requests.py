@@ -93,11 +93,10 @@ def _change(context: ControllerContext, request: AlterIsrRequest) -> Procedure[l
         partition = (change.topic, change.partition)
         current = context.state.states.get(partition)
         requested = _requested(request.broker, change)
-        if current is None:
-            results[partition] = IsrChanged(*partition, error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        elif change.leader_epoch < current.leader_epoch:
-            results[partition] = IsrChanged(*partition, error=ErrorCode.FENCED_LEADER_EPOCH)
-        elif requested.same_decision(current):
+        refusal = _refusal(context, change, requested, current)
+        if refusal:
+            results[partition] = IsrChanged(*partition, error=refusal)
+        elif current is not None and requested.same_decision(current):
             results[partition] = _answer(partition, current)
         else:
             accepted[partition] = requested
@@ -114,6 +113,30 @@ def _change(context: ControllerContext, request: AlterIsrRequest) -> Procedure[l
     requested_partitions = sorted({(change.topic, change.partition) for change in request.partitions})
     context.update_metadata(sorted(context.state.brokers), requested_partitions)
     return [results[partition] for partition in requested_partitions]
+
+
+def _refusal(
+    context: ControllerContext, change: IsrChange, requested: Leadership, current: Leadership | None
+) -> ErrorCode:
+    """Error of a change; NONE also if the state is already as requested, whatever its version."""
+    gates, state = context.gates, context.state
+    with_id = bool(change.topic_id) and gates.alter_partition_version >= 2
+    if with_id and state.topic_ids.get(change.topic) != change.topic_id:
+        return ErrorCode.UNKNOWN_TOPIC_ID
+    if current is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    newer = change.zk_version > current.zk_version or change.leader_epoch > current.leader_epoch
+    if newer and gates.isr_changes_checked_by_epoch:
+        return ErrorCode.NOT_CONTROLLER  # the sender knows more: this controller has a successor
+    if change.leader_epoch < current.leader_epoch:
+        return ErrorCode.FENCED_LEADER_EPOCH
+    if requested.same_decision(current):
+        return ErrorCode.NONE
+    if change.zk_version < current.zk_version and gates.isr_changes_checked_by_epoch:
+        return ErrorCode.INVALID_UPDATE_VERSION
+    if gates.isr_changes_need_live_brokers and not state.live.issuperset(change.isr):
+        return ErrorCode.INELIGIBLE_REPLICA if with_id else ErrorCode.OPERATION_NOT_ATTEMPTED
+    return ErrorCode.NONE
 
 
 def _requested(broker: BrokerId, change: IsrChange) -> Leadership:

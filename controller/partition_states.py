@@ -188,10 +188,10 @@ def _choose(
     assignment = context.state.replicas_of(partition)
     online = context.state.online(partition)
     match strategy:
-        case Strategy.OFFLINE:
-            return elections.offline(assignment, leadership, online, unclean)
-        case Strategy.UNCLEAN:
-            return elections.offline(assignment, leadership, online, True)
+        case Strategy.OFFLINE | Strategy.UNCLEAN:
+            unclean = unclean or strategy is Strategy.UNCLEAN
+            marks = context.gates.leader_recovery_state
+            return elections.offline(assignment, leadership, online, unclean, marks_recovery=marks)
         case Strategy.PREFERRED:
             return elections.preferred(assignment, leadership, online)
         case Strategy.CONTROLLED_SHUTDOWN:

@@ -84,7 +84,9 @@ def rebalance(context: ControllerContext) -> Procedure[None]:
         led = {p: state.states[p] for p in preferring[broker] if p in state.states}
         elsewhere = [p for p, leadership in led.items() if leadership.leader != broker]
         ratio = len(elsewhere) / len(preferring[broker])
-        if ratio <= context.settings.leader_imbalance_per_broker_percentage / 100 or state.being_reassigned:
+        if ratio <= context.settings.leader_imbalance_per_broker_percentage / 100:
+            continue
+        if state.being_reassigned and context.gates.reassignment_stops_balance:
             continue
         able = [p for p in elsewhere if state.is_online(broker, p)]
         if context.gates.balance_goes_by_remembered_isr:

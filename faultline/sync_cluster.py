@@ -44,7 +44,7 @@ class Cluster:
     the block, and also when the program ends or is killed; its directory stays.
 
     Args:
-        kafka_version: version that the brokers emulate, 0.10.2 to 2.8; by default 2.6.
+        kafka_version: version that the brokers emulate, 0.8.2 to 3.9; by default 2.6.
         settings: any Kafka settings, for every broker: `{"min.insync.replicas": 2}`.
         seed: seed of all random choices.
         directory: the run's, new or empty; by default a new one below the system's directory for temporary files.

@@ -62,6 +62,7 @@ class ErrorCode(IntEnum):
     INVALID_PRODUCER_EPOCH = 47
     TRANSACTIONAL_ID_AUTHORIZATION_FAILED = 53
     SECURITY_DISABLED = 54
+    OPERATION_NOT_ATTEMPTED = 55
     KAFKA_STORAGE_ERROR = 56
     LOG_DIR_NOT_FOUND = 57
     UNKNOWN_PRODUCER_ID = 59
@@ -91,6 +92,7 @@ class ErrorCode(IntEnum):
     UNACCEPTABLE_CREDENTIAL = 93
     INVALID_UPDATE_VERSION = 95
     UNKNOWN_TOPIC_ID = 100
+    INELIGIBLE_REPLICA = 107
 
     @classmethod
     def _missing_(cls, value: object) -> "ErrorCode":
@@ -165,6 +167,7 @@ TRAITS: dict[ErrorCode, ErrorTraits] = {
     E.INVALID_PRODUCER_EPOCH: _T(False, True, False, "a newer producer has this id"),
     E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: _T(False, True, False, "the transactional id may not be used"),
     E.SECURITY_DISABLED: _T(False, True, False, "no authorizer is configured, so there are no ACLs"),
+    E.OPERATION_NOT_ATTEMPTED: _T(False, True, False, "not attempted, because of something else"),
     E.KAFKA_STORAGE_ERROR: _T(True, False, True, "the log directory failed"),
     E.LOG_DIR_NOT_FOUND: _T(False, True, False, "the broker has no such log directory"),
     E.UNKNOWN_PRODUCER_ID: _T(False, True, False, "the broker has no state of the producer"),
@@ -194,6 +197,7 @@ TRAITS: dict[ErrorCode, ErrorTraits] = {
     E.UNACCEPTABLE_CREDENTIAL: _T(False, True, False, "the credential cannot be one"),
     E.INVALID_UPDATE_VERSION: _T(False, True, False, "another request has changed the state"),
     E.UNKNOWN_TOPIC_ID: _T(False, True, False, "there is no topic with this id"),
+    E.INELIGIBLE_REPLICA: _T(False, True, False, "a broker that is not alive cannot join an ISR"),
 }
 
 assert set(TRAITS) == set(ErrorCode), "every code has its traits"

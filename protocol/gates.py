@@ -26,6 +26,8 @@ from protocol.versions import (
 By = Literal["binary", "protocol", "format"]
 """The deciding version: the binary's, inter.broker.protocol.version, or the record format's."""
 
+ALTER_PARTITION_NEWEST = 3
+
 FORMATS = ("0.8.2", "0.10.2", "0.11")
 """The first version of the ladder with each record format, 0 to 2."""
 
@@ -128,12 +130,15 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
             by="protocol",
             steps=(
                 ("0.8.2", 0), ("0.10.2", 3), ("0.11", 5), ("1.1", 7), ("2.0.0", 8), ("2.1", 10), ("2.3", 11),
-                ("2.7", 12),
+                ("2.7", 12), ("3.1", 13), ("3.5", 15), ("3.7", 16), ("3.9", 17),
             ),
             source="ReplicaFetcherThread.fetchRequestVersion",
         ),
     ]
-    """Version of a follower's FETCH."""
+    """Version of a follower's FETCH.
+
+    13 and later have topic ids, 15 and later a broker epoch, which brokers with ZooKeeper do not check.
+    """
     consumer_fetch_version: Annotated[
         int, Gate(steps=(("0.8.2", 0), ("0.10.2", 12)), source="Fetcher.createFetchRequests, ConsumerFetcherThread")
     ]
@@ -227,15 +232,47 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
         bool, Gate(since="0.10.1", source="AbstractFetcherThread.processFetchRequest")
     ]
     """A partition with records, or a delayed one, moves to the end of the fetch order."""
-    lost_session_takes_partition_offline: Annotated[bool, Gate(since="2.7", source="Partition.makeLeader; KAFKA-9769")]
+    lost_session_takes_partition_offline: Annotated[
+        bool, Gate(since="2.7", until="3.0", source="Partition.makeLeader; KAFKA-9769")
+    ]
     """A session that ends during a new log's configuration read takes it offline.
 
     The LeaderAndIsr continues without that partition, which stays offline; before, the order ends.
+    """
+    lost_session_skips_partition: Annotated[bool, Gate(since="3.1", source="ReplicaManager.becomeLeaderOrFollower")]
+    """The LeaderAndIsr continues without that partition, which stays as it was."""
+    lost_fetch_waits_twice: Annotated[
+        bool, Gate(until="3.0", source="AbstractFetcherThread.processFetchRequest")
+    ]
+    """After a fetch without a response the fetcher waits for its backoff twice.
+
+    (replica.fetch.backoff.ms) Later, once.
+    """
+    divergence_keeps_high_watermark: Annotated[
+        bool, Gate(since="3.4", source="AbstractFetcherThread.processFetchRequest; KAFKA-14704")
+    ]
+    """A response that names a divergence moves neither high watermark nor log start.
+
+    From 3.4.1 on.
+    """
+    first_empty_fetch_forgets_epoch: Annotated[
+        bool, Gate(since="3.5", until="3.6", source="AbstractFetcherThread.processFetchRequest; KAFKA-15510")
+    ]
+    """After a first fetch without records the next one names no last fetched epoch.
+
+    So the leader cannot find a divergence by it.
     """
     append_error_fails_partition: Annotated[bool, Gate(since="2.3", source="AbstractFetcherThread.markPartitionFailed")]
     """An unexpected append error fails one partition; before, the fetcher thread dies."""
     stop_replica_checks_epoch: Annotated[bool, Gate(since="2.6", source="semantics 1.7")]
     """StopReplica carries a leader epoch."""
+    stop_replica_takes_equal_epoch: Annotated[
+        bool, Gate(since="3.4", source="ReplicaManager.stopReplicas; KAFKA-13972")
+    ]
+    """A StopReplica with the replica's own leader epoch is executed.
+
+    From 3.4.1 on; before, only one with a newer epoch.
+    """
     cut_checkpoints_though_nothing_was_cut: Annotated[bool, Gate(until="0.11", source="LogManager.truncateTo")]
     """Recovery points are written after every ordered truncation.
 
@@ -313,6 +350,16 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     # --- high watermark and ISR (binary) ---
     recently_caught_up_holds_high_watermark: Annotated[bool, Gate(since="0.10.2", source="KAFKA-4485")]
     """The high watermark waits for replicas that recently left the ISR caught up."""
+    high_watermark_waits_for_eligible_only: Annotated[
+        bool, Gate(since="3.6", source="Partition.maybeIncrementLeaderHW; KAFKA-15021")
+    ]
+    """Of those replicas only the ones on brokers alive in the leader's metadata count."""
+    high_watermark_needs_min_isr: Annotated[
+        bool, Gate(since="3.7", source="Partition.maybeIncrementLeaderHW; KAFKA-15583")
+    ]
+    """A leader's high watermark stands still while the ISR is below `min.insync.replicas`."""
+    min_isr_at_most_replicas: Annotated[bool, Gate(since="3.7", source="Partition.effectiveMinIsr; KAFKA-15583")]
+    """A `min.insync.replicas` above the number of replicas counts as that number."""
     leaders_new_epoch_forgets_followers: Annotated[bool, Gate(until="0.8.2", source="Partition.makeLeader")]
     """Every leader epoch makes followers' log ends unknown, even under the same leader.
 
@@ -352,6 +399,9 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     From 1.0 that partition is empty, until the fetch was parked (semantics 1.2).
     """
 
+    isr_admits_live_brokers_only: Annotated[bool, Gate(since="3.3", source="Partition.isReplicaIsrEligible; KIP-841")]
+    """A follower joins the ISR only if its broker is alive in the leader's metadata."""
+
     # --- ISR persistence (IBP and binary; semantics 1.6) ---
     alter_isr: Annotated[bool, Gate(since="2.7", by="protocol", source="ApiVersion.isAlterIsrSupported")]
     """Through the controller."""
@@ -359,6 +409,64 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
         bool, Gate(since="0.9", and_within=Span(until="2.6", by="protocol"), source="KAFKA-1367")
     ]
     """Brokers that write the ISR directly notify the controller."""
+    alter_partition_version: Annotated[
+        int,
+        Gate(
+            steps=(("0.8.2", -1), ("2.7", 0), ("3.2", 1), ("3.3", 2), ("3.5", 3)),
+            source="AlterPartitionRequest.json; KIP-497; KIP-704; KIP-841; KIP-903",
+        ),
+    ]
+    """Newest version of AlterIsr that a binary knows; the older one of two decides.
+
+    From 3.2 it is named AlterPartition. 1 has the leader's recovery state, 2 topic ids, 3 broker epochs, unknown with
+    ZooKeeper.
+    """
+    topics_have_ids: Annotated[bool, Gate(since="2.8", by="protocol", source="MetadataVersion.isTopicIdsSupported")]
+    """Requests between brokers may name topics by id (KIP-516)."""
+    new_state_clears_isr_queue: Annotated[
+        bool, Gate(until="2.8", source="Partition.makeLeader, AlterIsrManager.clearPending")
+    ]
+    """A LeaderAndIsr removes the partition's queued ISR change.
+
+    Later it stays queued until it is answered, and the leader can request no other one meanwhile.
+    """
+    unexpected_isr_error: Annotated[
+        str,
+        Gate(
+            steps=(("0.8.2", "raises"), ("3.0", "pends"), ("3.1", "reverts"), ("3.2", "resends")),
+            source="Partition.handleAlterIsrResponse, submitAlterPartition; AlterIsrManager.handleAlterIsrResponse",
+        ),
+    ]
+    """Result of an unexpected error of an ISR change.
+
+    `raises`: the change stays pending, and the rest of the response is ignored. `pends`: it stays pending. `reverts`:
+    the last confirmed ISR counts again. `resends`: it is requested again.
+    """
+    alter_isr_moves_high_watermark: Annotated[
+        bool, Gate(since="3.1", source="Partition.handleAlterIsrUpdate; KAFKA-13091")
+    ]
+    """A confirmed ISR change moves the high watermark.
+
+    Before, it waits for an append or a follower's progress.
+    """
+    isr_changes_checked_by_epoch: Annotated[
+        bool, Gate(since="3.3", source="KafkaController.tryProcessAlterPartition; KAFKA-14154")
+    ]
+    """The controller compares a requested ISR change with the state that it remembers.
+
+    Epochs above its own: NOT_CONTROLLER. An older version: INVALID_UPDATE_VERSION, without a write.
+    """
+    isr_changes_need_live_brokers: Annotated[
+        bool, Gate(since="3.3", source="KafkaController.tryProcessAlterPartition; KIP-841; KAFKA-14140")
+    ]
+    """The controller refuses an ISR with a broker that is not alive, or is shutting down."""
+    leader_recovery_state: Annotated[
+        bool, Gate(since="3.2", by="protocol", source="Election.leaderForOffline; KIP-704")
+    ]
+    """An unclean election marks the state (`leader_recovery_state` 1).
+
+    The next ISR change removes the mark.
+    """
     stuck_zk_version_pends: Annotated[
         bool, Gate(since="2.8", and_within=Span(until="2.6", by="protocol"), source="semantics 1.6")
     ]
@@ -592,31 +700,31 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
         int,
         Gate(
             by="protocol",
-            steps=(("0.8.2", 0), ("1.0", 1), ("2.2", 2), ("2.4", 4)),
+            steps=(("0.8.2", 0), ("1.0", 1), ("2.2", 2), ("2.4", 4), ("3.2", 6), ("3.4", 7)),
             source="ControllerBrokerRequestBatch.sendRequestsToBrokers",
         ),
     ]
     """Version of the controller's LEADER_AND_ISR (IBP).
 
-    2 and later carry the broker epoch. Not 2.8's 5, which adds topic ids.
+    2 and later carry the broker epoch. Not 2.8's 5, which adds topic ids. 6 and 7 have the same content here.
     """
     update_metadata_version: Annotated[
         int,
         Gate(
             by="protocol",
-            steps=(("0.8.2", 0), ("0.10.2", 3), ("1.0", 4), ("2.2", 5), ("2.4", 6)),
+            steps=(("0.8.2", 0), ("0.10.2", 3), ("1.0", 4), ("2.2", 5), ("2.4", 6), ("3.4", 8)),
             source="ControllerBrokerRequestBatch.sendRequestsToBrokers",
         ),
     ]
     """Version of the controller's UPDATE_METADATA (IBP).
 
-    5 and later carry the broker epoch. Not 2.8's 7, which adds topic ids.
+    5 and later carry the broker epoch. Not 2.8's 7, which adds topic ids. 8 has the same content here.
     """
     stop_replica_version: Annotated[
         int,
         Gate(
             by="protocol",
-            steps=(("0.8.2", 0), ("2.2", 1), ("2.4", 2), ("2.6", 3)),
+            steps=(("0.8.2", 0), ("2.2", 1), ("2.4", 2), ("2.6", 3), ("3.4", 4)),
             source="ControllerBrokerRequestBatch.sendRequestsToBrokers",
         ),
     ]
@@ -1047,12 +1155,27 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     So an interrupted start counts as unclean; before, the marker is deleted afterwards.
     """
     unassigned_isr_member_ends_check: Annotated[
-        bool, Gate(since="2.4", source="Partition.isFollowerOutOfSync; KAFKA-9672")
+        bool, Gate(since="2.4", until="2.8", source="Partition.isFollowerOutOfSync; KAFKA-9672")
     ]
     """An unassigned replica in an ISR ends a run of isr-expiration.
 
     Up to 2.3 its leader removes that replica when it lags.
     """
+    unassigned_isr_member_removed: Annotated[
+        bool, Gate(since="3.0", source="Partition.isFollowerOutOfSync; KAFKA-9672")
+    ]
+    """The next run of isr-expiration removes an unassigned replica, whether it lags or not."""
+    failure_unreported_while_leaderless: Annotated[
+        bool, Gate(until="3.0", source="KafkaController.onReplicasBecomeOffline; KAFKA-13225")
+    ]
+    """While a partition has no leader, failures of brokers without replicas stay unknown.
+
+    The controller leaves UpdateMetadata to an election, which changes nothing.
+    """
+    reassignment_stops_balance: Annotated[
+        bool, Gate(until="3.3", source="KafkaController.checkAndTriggerAutoLeaderRebalance; KAFKA-10149")
+    ]
+    """The leader balance does nothing while any partition is being reassigned."""
     reassignment_epoch_not_remembered: Annotated[
         bool, Gate(until="2.3", source="KafkaController.updateLeaderEpoch; KAFKA-9212")
     ]
@@ -1086,6 +1209,7 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
         """Whether this binary can read that version of another broker's request.
 
         A binary knows each up to the version that it sends by default, with its own inter.broker.protocol.version.
+        Of AlterIsr the channel to the controller chooses a version that both know (ApiVersions).
         """
         newest = _understood(self.binary).get(api_key)
         return newest is None or version <= newest
@@ -1101,7 +1225,7 @@ def _understood(binary: str) -> dict[int, int]:
         5: own.stop_replica_version,
         6: own.update_metadata_version,
         23: own.epoch_request_version,
-        56: 0 if own.alter_isr else -1,
+        56: ALTER_PARTITION_NEWEST if own.alter_isr else -1,
     }
 
 
@@ -1118,7 +1242,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
     """The gates of a binary.
 
     `inter_broker_protocol`: its protocol with other brokers (default: its own). `message_format`:
-    log.message.format.version (default: the protocol's).
+    log.message.format.version (default: the protocol's; from protocol 3.0 on ignored).
 
     Raises UnknownVersion, UnusableProtocolVersion.
     """
@@ -1127,7 +1251,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
     if rank(p) > rank(b):
         raise UnusableProtocolVersion(f"inter.broker.protocol.version {p} is newer than the binary {b}")
     magic = max(number for number, first in enumerate(FORMATS) if since(p, first))
-    if message_format:
+    if message_format and not since(p, "3.0"):  # then it is ignored (KIP-724)
         magic = min(magic, message_format_magic(message_format))
     versions: dict[By, str] = {"binary": b, "protocol": p, "format": FORMATS[magic]}
     values: dict[str, Any] = {name: gate.value(versions) for name, gate in GATES.items()}

@@ -18,6 +18,16 @@ LADDER: tuple[str, ...] = (
     "2.6",
     "2.7",
     "2.8",
+    "3.0",
+    "3.1",
+    "3.2",
+    "3.3",
+    "3.4",
+    "3.5",
+    "3.6",
+    "3.7",
+    "3.8",
+    "3.9",
 )
 """Every version emulated, oldest first, each as its last patch release (1.0 as 1.0.2)."""
 
@@ -89,7 +99,8 @@ def in_force(version: str, steps: Steps) -> str:
 PROTOCOL_VERSIONS: dict[str, str] = {
     "0.8.0": "", "0.8.1": "", "0.8.2": "", "0.9.0": "", "0.10.0": "IV1", "0.10.1": "IV2", "0.10.2": "IV0",
     "0.11.0": "IV2", "1.0": "IV0", "1.1": "IV0", "2.0": "IV1", "2.1": "IV2", "2.2": "IV1", "2.3": "IV1", "2.4": "IV1",
-    "2.5": "IV0", "2.6": "IV0", "2.7": "IV2", "2.8": "IV1",
+    "2.5": "IV0", "2.6": "IV0", "2.7": "IV2", "2.8": "IV1", "3.0": "IV1", "3.1": "IV0", "3.2": "IV0", "3.3": "IV3",
+    "3.4": "IV0", "3.5": "IV2", "3.6": "IV2", "3.7": "IV4", "3.8": "IV0", "3.9": "IV0",
 }  # fmt: skip
 """Values of inter.broker.protocol.version and log.message.format.version (ApiVersion).
 

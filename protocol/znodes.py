@@ -267,7 +267,8 @@ def decode_topic(topic: str, data: bytes) -> dict[int, ReplicaAssignment]:
 class Leadership(msgspec.Struct, frozen=True):
     """A partition's state znode.
 
-    `leader` -1: none. `zk_version`: the znode's version, not part of its content.
+    `leader` -1: none. `zk_version`: the znode's version, not part of its content. `recovering`: the leader was elected
+    uncleanly, and no ISR change followed (KIP-704).
     """
 
     leader: BrokerId
@@ -275,10 +276,15 @@ class Leadership(msgspec.Struct, frozen=True):
     isr: tuple[BrokerId, ...]
     controller_epoch: ControllerEpoch
     zk_version: int = 0
+    recovering: bool = False
 
     def same_decision(self, other: "Leadership") -> bool:
-        """Whether leader, epoch and ISR are equal, whatever their writer and the znode's version."""
-        return (self.leader, self.leader_epoch, self.isr) == (other.leader, other.leader_epoch, other.isr)
+        """Whether leader, epoch, ISR and recovery are equal.
+
+        Their writer and the znode's version do not matter.
+        """
+        mine = (self.leader, self.leader_epoch, self.isr, self.recovering)
+        return mine == (other.leader, other.leader_epoch, other.isr, other.recovering)
 
 
 class _StateContent(msgspec.Struct):
@@ -286,21 +292,30 @@ class _StateContent(msgspec.Struct):
     leader: BrokerId
     leader_epoch: LeaderEpoch
     isr: list[BrokerId]
+    leader_recovery_state: int = 0
 
 
 def encode_state(state: Leadership) -> bytes:
-    return _encode({
+    content = {
         "controller_epoch": state.controller_epoch,
         "leader": state.leader,
         "version": 1,
         "leader_epoch": state.leader_epoch,
         "isr": list(state.isr),
-    })  # fmt: skip
+    }
+    return _encode(content | ({"leader_recovery_state": 1} if state.recovering else {}))
 
 
 def decode_state(topic: str, partition: int, data: bytes, zk_version: int) -> Leadership:
     content = _decode(state_path(topic, partition), data, _StateContent)
-    return Leadership(content.leader, content.leader_epoch, tuple(content.isr), content.controller_epoch, zk_version)
+    return Leadership(
+        content.leader,
+        content.leader_epoch,
+        tuple(content.isr),
+        content.controller_epoch,
+        zk_version,
+        content.leader_recovery_state == 1,
+    )
 
 
 class _TopicAndPartition(msgspec.Struct):

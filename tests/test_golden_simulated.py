@@ -43,4 +43,4 @@ def test_every_seed_equals_a_recording(folder: str, seeds: range) -> None:
 
 
 def test_every_named_recording_is_played() -> None:
-    assert len(FOLDERS) == 45
+    assert len(FOLDERS) == 51

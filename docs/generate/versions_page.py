@@ -18,9 +18,10 @@ A broker has two versions of Kafka:
 - `inter.broker.protocol.version` (IBP) decides its protocol with other brokers. It is the binary's by default, and
   never newer. The record format is the IBP's, or that of `log.message.format.version` if it is older.
 
-The *ladder* has the emulated versions: {ladder}. A patch release counts as its line (`2.6.3` is 2.6); `2.0` means
-2.0.1. The default is {default}. Each version is played as its last patch release. 2.0.0 and 2.0.1 differ; no gate
-changes between 2.2.0 and 2.2.2.
+The *ladder* has the emulated versions, all with ZooKeeper: `{ladder}`.
+
+A patch release counts as its line (`2.6.3` is 2.6); `2.0` means 2.0.1. The default is {default}. Each version is played
+as its last patch release. 2.0.0 and 2.0.1 differ; no gate changes between 2.2.0 and 2.2.2.
 
 No code compares versions. It tests a *gate*, such as `gates.truncates_on_fetch`. The table `Gates` of protocol/gates.py
 has the versions of each ([add a gate](how-to-add-a-gate.md)). In the first table of a section, a value holds from its

@@ -82,7 +82,8 @@ class MetadataResponse(Message):
 class PartitionState(msgspec.Struct, omit_defaults=True):
     """One partition's leadership as the controller decided it.
 
-    `topic_id`: the emulator's own, for its events alone. No broker compares it, so that brokers behave as up to 2.7.
+    `topic_id`: the emulator's own, for its events, and for AlterIsr. No broker compares it, so that brokers behave as
+    up to 2.7.
     """
 
     topic: str
@@ -210,7 +211,10 @@ class ControlledShutdownResponse(Message):
 
 
 class IsrChange(msgspec.Struct, omit_defaults=True):
-    """The ISR that a leader proposes, conditional on `zk_version`."""
+    """The ISR that a leader proposes, conditional on `zk_version`.
+
+    `topic_id`: from version 2 on.
+    """
 
     topic: str
     partition: PartitionField
@@ -218,6 +222,7 @@ class IsrChange(msgspec.Struct, omit_defaults=True):
     leader_epoch: EpochField
     isr: list[Broker32]
     zk_version: Int32
+    topic_id: Annotated[str, unit("topic id", since=2)] = ""
 
 
 @register
@@ -226,7 +231,7 @@ class AlterIsrRequest(Message):
 
     API_KEY = 56
     API_NAME = "AlterIsr"
-    VERSIONS = (0, 0)
+    VERSIONS = (0, 3)
     broker: BrokerField
     broker_epoch: BrokerEpochField
     partitions: list[IsrChange]
@@ -249,7 +254,7 @@ class AlterIsrResponse(Message):
     API_KEY = 56
     API_NAME = "AlterIsr"
     DIRECTION = RESPONSE
-    VERSIONS = (0, 0)
+    VERSIONS = (0, 3)
     error: ErrorField = 0
     partitions: list[IsrChanged] = []
 

@@ -31,7 +31,7 @@ def test_patch_releases_are_their_step_of_the_ladder(given: str, name: str) -> N
     assert gates_for(given).binary == name
 
 
-@pytest.mark.parametrize("given", ["2.9", "3.0", "", "latest", "2", "0.9"])
+@pytest.mark.parametrize("given", ["2.9", "4.0", "", "latest", "2", "0.9"])
 def test_an_unknown_version_is_answered_with_the_known_ones(given: str) -> None:
     with pytest.raises(UnknownVersion) as raised:
         gates_for(given)

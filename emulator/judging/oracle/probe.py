@@ -186,7 +186,7 @@ class Probe:
         """Record a leader's view of its ISR. `high_watermark`: at the last inspection."""
         seen.isr, seen.pending, seen.settings = partition.isr, partition.pending, partition.settings
         in_sync = len(partition.maximal_isr) if seen.leads else -1
-        least, ended = partition.settings.min_insync_replicas, len(self._operations.ended)
+        least, ended = partition.min_isr, len(self._operations.ended)
         self.leader_views.note(LeaderView(seen.key, watch.name, in_sync, least, max(0, high_watermark), ended))
 
     def _log_changed(self, watch: Watch, seen: Seen, log: Log, now_ms: float) -> None:

@@ -1,8 +1,10 @@
-"""ISR changes through the controller (AlterIsr, semantics 1.6).
+"""ISR changes through the controller (AlterIsr, from 3.2 AlterPartition; semantics 1.6).
 
 They are queued, with one request in flight, and retried for ever. 2.7 checks the queue every 50 ms, 2.8 at once.
 Meanwhile the maximal ISR counts (`PendingIsr`).
 """
+
+from typing import NamedTuple
 
 import msgspec
 
@@ -21,10 +23,16 @@ GIVE_UP = (
     ErrorCode.FENCED_LEADER_EPOCH,
     ErrorCode.INVALID_UPDATE_VERSION,
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.UNKNOWN_TOPIC_ID,
 )
 """Expected partition errors of AlterIsr.
 
 After any of them, the change stays pending until a LeaderAndIsr comes.
+"""
+NOT_MADE = (ErrorCode.OPERATION_NOT_ATTEMPTED, ErrorCode.INELIGIBLE_REPLICA)
+"""Partition errors after which the last confirmed ISR counts again.
+
+Only controllers from 3.3 on send them.
 """
 
 
@@ -43,6 +51,14 @@ class IsrCounts(msgspec.Struct):
             self.shrinks += 1
 
 
+class _Queued(NamedTuple):
+    """A change as it was requested; the partition may have another state by the response."""
+
+    partition: Partition
+    pending: PendingIsr
+    change: IsrChange
+
+
 class AlterIsr:
     """Requests ISR changes of the controller; of each partition only the newest."""
 
@@ -50,17 +66,47 @@ class AlterIsr:
         self._context = context
         self._channel = channel
         self._counts = counts
-        self._unsent: dict[TopicPartition, Partition] = {}
+        self._unsent: dict[TopicPartition, _Queued] = {}
         self._in_flight = False
 
     def ask(self, partition: Partition) -> None:
-        """Request the partition's pending ISR."""
-        self._unsent[partition.topic, partition.partition] = partition
+        """Request the partition's pending ISR.
+
+        From 3.0 on it is dropped while an earlier change is queued.
+        """
+        assert partition.pending is not None
+        topic_partition = (partition.topic, partition.partition)
+        if topic_partition in self._unsent:
+            self._not_made(partition, ErrorCode.OPERATION_NOT_ATTEMPTED)
+        else:
+            self._unsent[topic_partition] = _Queued(partition, partition.pending, self._change(partition))
         self._go_on()
 
+    def _change(self, partition: Partition) -> IsrChange:
+        assert partition.pending is not None
+        return IsrChange(
+            partition.topic,
+            partition.partition,
+            self._context.broker,
+            partition.leader_epoch,
+            list(partition.pending.isr),
+            partition.zk_version,
+            partition.topic_id if self._version >= 2 else "",
+        )
+
+    @property
+    def _version(self) -> int:
+        """Version of the requests; one with topic ids needs them."""
+        gates = self._context.gates
+        return gates.alter_partition_version if gates.topics_have_ids else min(gates.alter_partition_version, 1)
+
     def forget(self, partition: Partition) -> None:
-        """Drop the partition's queued change: LeaderAndIsr has replaced its state (semantics 11.5)."""
-        self._unsent.pop((partition.topic, partition.partition), None)
+        """Drop the partition's queued change: LeaderAndIsr has replaced its state (semantics 11.5).
+
+        From 3.0 it stays queued, until its response.
+        """
+        if self._context.gates.new_state_clears_isr_queue:
+            self._unsent.pop((partition.topic, partition.partition), None)
 
     def given_up(self, partition: Partition) -> bool:
         """Whether a change is pending but not queued: only a LeaderAndIsr ends it (1.6)."""
@@ -80,69 +126,81 @@ class AlterIsr:
         if self._in_flight or not self._unsent:
             return
         self._in_flight = True
-        sent = []
-        changes = []
-        for partition in self._unsent.values():
-            assert partition.pending is not None
-            sent.append((partition, partition.pending))
-            changes.append(
-                IsrChange(
-                    partition.topic,
-                    partition.partition,
-                    context.broker,
-                    partition.leader_epoch,
-                    list(partition.pending.isr),
-                    partition.zk_version,
-                )
-            )
-        request = AlterIsrRequest(context.broker, context.broker_epoch, changes)
+        sent = dict(self._unsent)
+        request = AlterIsrRequest(context.broker, context.broker_epoch, [queued.change for queued in sent.values()])
 
         def answered(message: object) -> None:
             assert isinstance(message, AlterIsrResponse)
-            self._answered(message, {(p.topic, p.partition): (p, pending) for p, pending in sent})
+            self._answered(message, sent)
 
-        self._channel.send(request, answered)
+        self._channel.send(request, self._version, answered)
 
-    def _answered(self, response: AlterIsrResponse, sent: dict[TopicPartition, tuple[Partition, PendingIsr]]) -> None:
+    def _answered(self, response: AlterIsrResponse, sent: dict[TopicPartition, _Queued]) -> None:
         """Handle a response; it removes its partitions from the queue, whatever change is queued.
 
         A response after a LeaderAndIsr (mostly of a controller out of reach) so drops the change that waits by
         then. That change stays pending, and the maximal ISR counts, until the next LeaderAndIsr (Kafka 2.7, 2.8).
-        An unexpected error ends in an exception. The partitions behind it in the response are sent again, in 2.8
-        with the next change.
+        There an unexpected error ends in an exception. The partitions behind it in the response are sent again, in
+        2.8 with the next change.
         """
         self._in_flight = False
         if response.error != ErrorCode.NONE:
             self._go_on(ALTER_RETRY_MS)
             return
         answered = {(changed.topic, changed.partition): changed for changed in response.partitions}
-        for topic_partition, (partition, pending) in sent.items():
+        for topic_partition, (partition, pending, _) in sent.items():
             changed = answered.get(topic_partition)
             if changed is None:
                 continue
             self._unsent.pop(topic_partition, None)
             if partition.pending is not pending:
                 continue
-            self._apply(partition, changed)
-            if changed.error and changed.error not in GIVE_UP:
-                # sendAlterIsrRequest finds the change that it would repeat still queued (IllegalStateException).
-                if self._context.gates.alter_isr_every_50_ms:
-                    self._go_on()
-                return
+            if changed.error:
+                if self._failed(partition, ErrorCode(changed.error)):
+                    return
+            else:
+                self._apply(partition, changed)
         self._go_on()
 
+    def _failed(self, partition: Partition, error: ErrorCode) -> bool:
+        """Handle a partition's error; whether it ends the response, by an exception."""
+        gates = self._context.gates
+        rule = gates.unexpected_isr_error
+        if error in NOT_MADE and rule in ("reverts", "resends"):
+            self._not_made(partition, error)
+            return False
+        self._counts.failed += 1
+        isr = partition.pending.isr if partition.pending is not None else []
+        partition.tell_isr_change_ended(isr, f"refused: {error.name}", -1)
+        if error in GIVE_UP:
+            return False
+        if rule == "raises":
+            # sendAlterIsrRequest finds the change that it would repeat still queued (IllegalStateException).
+            if gates.alter_isr_every_50_ms:
+                self._go_on()
+            return True
+        if rule == "reverts":
+            partition.isr_change_reverted()
+        elif rule == "resends" and partition.pending is not None:
+            again = _Queued(partition, partition.pending, self._change(partition))
+            self._unsent[partition.topic, partition.partition] = again
+        return False
+
+    def _not_made(self, partition: Partition, error: ErrorCode) -> None:
+        self._counts.failed += 1
+        isr = partition.pending.isr if partition.pending is not None else []
+        partition.isr_change_reverted()
+        partition.tell_isr_change_ended(isr, f"refused: {error.name}", -1)
+
     def _apply(self, partition: Partition, changed: IsrChanged) -> None:
-        if changed.error != ErrorCode.NONE:
-            self._counts.failed += 1
-            isr = partition.pending.isr if partition.pending is not None else []
-            partition.tell_isr_change_ended(isr, f"refused: {ErrorCode(changed.error).name}", -1)
-            return
         if changed.leader_epoch != partition.leader_epoch or changed.zk_version < partition.zk_version:
             self._counts.failed += 1
             return
         if partition.pending is not None:
             self._counts.done(expands=partition.pending.expands)
         partition.isr_confirmed(list(changed.isr), changed.zk_version)
-        # No check of the high watermark here: after a shrink it waits for the next append, or a follower's progress
-        # (KAFKA-13091, fixed in 3.0).
         partition.tell_isr_change_ended(partition.isr, "done", changed.zk_version)
+        # Up to 3.0 a shrunk ISR moves the high watermark at the next append, or a follower's progress (KAFKA-13091).
+        gates = self._context.gates
+        if gates.alter_isr_moves_high_watermark and partition.leads and partition.advance_high_watermark():
+            self._context.threads.start("alter-isr", "completing", partition.check_parked())

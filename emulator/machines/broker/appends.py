@@ -129,7 +129,7 @@ class Appends:
         partition = self._replicas.partitions.get(topic_partition)
         if partition is None or not partition.leads:
             return self._refused(entry, self._replicas.error_if_not_leader(topic_partition)), None
-        if acks == ALL_IN_SYNC and len(partition.isr) < partition.settings.min_insync_replicas:
+        if acks == ALL_IN_SYNC and len(partition.isr) < partition.min_isr:
             return self._refused(entry, ErrorCode.NOT_ENOUGH_REPLICAS), None
         try:
             return self._write(entry, partition)

@@ -3,7 +3,7 @@
 The node sets `now` and `out` at the start of every step. Nothing here acts; it saves passing six values around.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Protocol
 
 from emulator.machines.broker.settings import BrokerSettings
@@ -39,7 +39,7 @@ class BrokerContext:
     """Context of one life of one broker."""
 
     __slots__ = (
-        "broker", "broker_epoch", "chance", "files", "gates", "now", "out", "sessions", "settings", "stopping",
+        "broker", "broker_epoch", "chance", "files", "gates", "live", "now", "out", "sessions", "settings", "stopping",
         "threads", "topic_ids",
     )  # fmt: skip
 
@@ -68,6 +68,8 @@ class BrokerContext:
         """czxid of this life's registration (KIP-380); -1 before."""
         self.topic_ids: dict[TopicPartition, str] = {}
         """Topics' ids of the replicas that the controller has ordered."""
+        self.live: Collection[BrokerId] = ()
+        """Live brokers by this broker's metadata."""
 
     def emit(self, event: Event) -> None:
         """Emit an event, about a partition with the topic's id."""

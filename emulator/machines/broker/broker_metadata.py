@@ -48,7 +48,7 @@ class MetadataCache:
     def update(self, request: UpdateMetadataRequest) -> list[TopicPartition]:
         """Apply a controller's update; returns the partitions being deleted."""
         self.controller = request.controller
-        self.live = {broker.broker: broker for broker in request.live_brokers}
+        self.live = self._context.live = {broker.broker: broker for broker in request.live_brokers}
         deleted: list[TopicPartition] = []
         forgotten = False
         for state in request.partitions:

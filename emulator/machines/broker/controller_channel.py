@@ -37,7 +37,7 @@ class ControllerChannel:
     def __init__(self, context: BrokerContext, controller_node: Callable[[], str | None]) -> None:
         self._context = context
         self._controller_node = controller_node
-        self._queue: deque[tuple[Message, Callable[[Message], None]]] = deque()
+        self._queue: deque[tuple[Message, int, Callable[[Message], None]]] = deque()
         self._connection = 0
         self._opened = False
         self._node: str | None = None
@@ -45,10 +45,10 @@ class ControllerChannel:
         self._correlation = 0
         self._awaiting = False
 
-    def send(self, request: Message, done: Callable[[Message], None]) -> None:
-        """Queue a request; `done` gets the response, once."""
+    def send(self, request: Message, version: int, done: Callable[[Message], None]) -> None:
+        """Queue a request of that version; `done` gets the response, once."""
         assert len(self._queue) < QUEUE_MAX, "requests to the controller pile up"
-        self._queue.append((request, done))
+        self._queue.append((request, version, done))
         self._work()
 
     def learn(self) -> None:
@@ -89,7 +89,8 @@ class ControllerChannel:
             return
         self._correlation += 1
         self._awaiting = True
-        context.out.send(self._connection, self._queue[0][0], self._correlation)
+        request, version, _ = self._queue[0]
+        context.out.send(self._connection, request, self._correlation, version)
         limit_ms = context.settings.controller_socket_timeout_ms
         context.set_timer(TIMEOUT, self._woken_after_ms(limit_ms), self._drop)
 
@@ -104,10 +105,11 @@ class ControllerChannel:
         self._awaiting = False
         self._context.out.cancel_timer(TIMEOUT)
         assert isinstance(message, AlterIsrResponse), message
-        if message.error == ErrorCode.NOT_CONTROLLER:
+        errors = (message.error, *(changed.error for changed in message.partitions))
+        if ErrorCode.NOT_CONTROLLER in errors:  # of the request, or of any partition (errorCounts)
             self._drop()
             return
-        _, done = self._queue.popleft()
+        _, _, done = self._queue.popleft()
         done(message)
         self._work()
 

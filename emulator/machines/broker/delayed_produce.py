@@ -77,6 +77,6 @@ def _outcome(partition: Partition, required_offset: Offset) -> ErrorCode | None:
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
     if partition.the_log.high_watermark < required_offset:
         return None
-    if len(partition.maximal_isr) < partition.settings.min_insync_replicas:
+    if len(partition.maximal_isr) < partition.min_isr:
         return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
     return NO_ERROR

@@ -6,8 +6,8 @@ and truncates. Then it fetches repeatedly. A response counts only for partitions
     Truncating --epoch request--> Truncating ... --truncated--> Fetching --diverging (E4)--> truncated --> Fetching
         any error: delayed for replica.fetch.backoff.ms; fenced: dropped until the next LeaderAndIsr
 
-A fetch without a response costs twice the backoff: the thread pauses for one, then its partitions are delayed for
-another. A partition that is added ends the pause.
+Up to 3.0 a fetch without a response costs twice the backoff: the thread pauses for one, then its partitions are
+delayed for another. A partition that is added ends the pause. Later they are delayed only.
 """
 
 from collections.abc import Callable
@@ -28,6 +28,7 @@ from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch, TopicPartition
 from protocol.kinds import CutReason
 from protocol.messages.message_base import Message
 from protocol.messages.replication_messages import (
+    DivergingEpoch,
     FetchedPartition,
     FetchPartition,
     FetchRequest,
@@ -158,8 +159,8 @@ class ReplicaFetcher:
     def _nothing_came(self, reason: str) -> None:
         """Handle a missing response.
 
-        After a fetch all partitions wait for the backoff twice, then for a new connection. After an epoch request
-        its partitions wait, and the turn goes on with the others.
+        After a fetch all partitions wait for the backoff, up to 3.0 twice, then for a new connection. After an epoch
+        request its partitions wait, and the turn goes on with the others.
         """
         self._truncating.has_responses = False
         if not self.states:
@@ -168,7 +169,10 @@ class ReplicaFetcher:
             self._out_of_range.nothing_came(reason)
             self._context.set_timer(self._wake, 0.0, self._wake_up)
             return
-        if self._fetching:
+        if self._fetching and not self._context.gates.lost_fetch_waits_twice:
+            self._followed.delay(list(self.states), "no answer to a fetch")
+            self._work()
+        elif self._fetching:
             self._pause = tuple(self.states)
             self._context.set_timer(self._wake, self._context.settings.replica_fetch_backoff_ms, self._wake_up)
         else:
@@ -266,13 +270,17 @@ class ReplicaFetcher:
         """Append, follow the high watermark, truncate at a diverging epoch of the response."""
         partition = self._replicas.partitions[topic_partition]
         log = partition.the_log
+        gates = self._context.gates
+        if result.diverging_epoch is not None and gates.divergence_keeps_high_watermark:
+            self._cut_at(partition, topic_partition, state, result.diverging_epoch)
+            return
         if state.offset != log.log_end and result.records:
             self._failed(topic_partition, f"fetch offset {state.offset} is not the log end {log.log_end}")
             return
         try:
             headers = self._append(partition, result.records) if result.records else []
         except CorruptBatch as damage:
-            if self._context.gates.damaged_batch_ends_fetcher:
+            if gates.damaged_batch_ends_fetcher:
                 self._failed(topic_partition, str(damage))
             else:
                 self._followed.delay([topic_partition], str(damage))
@@ -289,8 +297,8 @@ class ReplicaFetcher:
             partition.appended(header, as_leader=False)
         partition.follow_high_watermark(result.high_watermark)
         lag = result.high_watermark - log.log_end
-        state.lag = lag if lag > 0 else 0
-        if self._context.gates.fetch_version >= FIRST_WITH_LOG_START and result.log_start > log.log_start:
+        is_first, state.lag = state.lag < 0, lag if lag > 0 else 0
+        if gates.fetch_version >= FIRST_WITH_LOG_START and result.log_start > log.log_start:
             if result.log_start > log.high_watermark:
                 self._failed(topic_partition, f"the leader's log start {result.log_start} is above the high watermark")
                 return
@@ -303,8 +311,15 @@ class ReplicaFetcher:
             state.offset = log.log_end
             state.last_fetched_epoch = log.epochs.latest
             self._followed.move_to_end(topic_partition)
+        elif is_first and gates.first_empty_fetch_forgets_epoch:
+            state.last_fetched_epoch = EPOCH_UNKNOWN
         if result.diverging_epoch is not None:
-            diverging = result.diverging_epoch
-            cut = cut_for(log, state.offset, diverging.epoch, diverging.end_offset)
-            self._truncating.answered(partition, topic_partition, diverging.epoch, diverging.end_offset, cut)
-            self._truncating.cut(partition, topic_partition, cut.offset, CutReason.DIVERGING, complete=cut.complete)
+            self._cut_at(partition, topic_partition, state, result.diverging_epoch)
+
+    def _cut_at(
+        self, partition: Partition, topic_partition: TopicPartition, state: FetchState, diverging: DivergingEpoch
+    ) -> None:
+        """Truncate at the divergence that the leader found (E4)."""
+        cut = cut_for(partition.the_log, state.offset, diverging.epoch, diverging.end_offset)
+        self._truncating.answered(partition, topic_partition, diverging.epoch, diverging.end_offset, cut)
+        self._truncating.cut(partition, topic_partition, cut.offset, CutReason.DIVERGING, complete=cut.complete)

@@ -125,7 +125,7 @@ class IsrChanges:
                 partition.the_log.high_watermark,
                 partition.the_log.log_end,
                 " ".join(f"{replica.broker}:{replica.log_end}" for replica in gone),
-                partition.settings.min_insync_replicas,
+                partition.min_isr,
             )
         )
         if context.gates.alter_isr:

@@ -180,6 +180,11 @@ class Partition:
         self.transitions += 1
         self.pending = PendingIsr(isr, isr if expands else self.isr, expands=expands)
 
+    def isr_change_reverted(self) -> None:
+        """End a change that was not made: the last confirmed ISR counts again."""
+        self.transitions += 1
+        self.pending = None
+
     def isr_confirmed(self, isr: list[BrokerId], zk_version: int) -> None:
         """Set the recorded ISR, with its version of the state."""
         self.transitions += 1
@@ -189,6 +194,12 @@ class Partition:
         self.pending = None
 
     # --- role ---
+
+    @property
+    def min_isr(self) -> int:
+        """`min.insync.replicas` in force; from 3.7 at most the number of replicas."""
+        required = self.settings.min_insync_replicas
+        return min(required, 1 + len(self.remotes)) if self.context.gates.min_isr_at_most_replicas else required
 
     @property
     def maximal_isr(self) -> list[BrokerId]:
@@ -207,18 +218,29 @@ class Partition:
     def advance_high_watermark(self, at_ms: float | None = None) -> bool:
         """Advance the leader's high watermark to the smallest log end of the maximal ISR.
 
-        Only forward. From 0.10.2 recently caught up replicas count, too. `at_ms`: recent as of a follower's fetch
-        (default: as of now).
+        Only forward. From 0.10.2 recently caught up replicas count, too. From 3.7 it stands still while the ISR is
+        too small. `at_ms`: recent as of a follower's fetch (default: as of now).
         """
+        gates = self.context.gates
+        if gates.high_watermark_needs_min_isr and len(self.isr) < self.min_isr:
+            return False
         log = self.the_log
         now_ms = self.context.now.mono_ms if at_ms is None else at_ms
         lag_max_ms = self.settings.replica_lag_time_max_ms
         reached = log.log_end
         in_sync = self.isr if self.pending is None else self.pending.maximal
-        recent_counts = self.context.gates.recently_caught_up_holds_high_watermark
+        recent_counts, eligible_only = (
+            gates.recently_caught_up_holds_high_watermark,
+            gates.high_watermark_waits_for_eligible_only,
+        )
         for replica in self.remotes.values():
             if replica.log_end < reached and (
-                replica.broker in in_sync or (recent_counts and now_ms - replica.last_caught_up_ms <= lag_max_ms)
+                replica.broker in in_sync
+                or (
+                    recent_counts
+                    and now_ms - replica.last_caught_up_ms <= lag_max_ms
+                    and (not eligible_only or replica.broker in self.context.live)
+                )
             ):
                 reached = replica.log_end
         if reached <= log.high_watermark:
@@ -341,12 +363,14 @@ class Partition:
     def may_join_isr(self, replica: RemoteReplica) -> bool:
         """Whether a replica may join the ISR (1.4).
 
-        It is not in, has caught up to the high watermark (and the leader epoch's start), and no change is in
-        flight.
+        It is not in, has caught up to the high watermark (and the leader epoch's start), no change is in flight, and
+        from 3.3 its broker is alive.
         """
         if self.pending is not None or replica.broker in self.isr or not self.leads:
             return False
         if replica.log_end < self.the_log.high_watermark:
+            return False
+        if self.context.gates.isr_admits_live_brokers_only and replica.broker not in self.context.live:
             return False
         if self.context.gates.expand_needs_epoch_start:
             return self.epoch_start is not None and replica.log_end >= self.epoch_start
@@ -370,7 +394,9 @@ class Partition:
             replica = self.member(broker)
             if replica is None:
                 continue
-            if gates.lag_by_messages:
+            if gates.unassigned_isr_member_removed and broker in self.unassigned:
+                gone.append(broker)
+            elif gates.lag_by_messages:
                 # 0.8.2: by time since its last fetch (or since it last counted as in sync), or by records behind.
                 last_seen_ms = max(replica.last_fetch_ms, replica.last_caught_up_ms)
                 stuck = now_ms - last_seen_ms > self.settings.replica_lag_time_max_ms
@@ -386,7 +412,7 @@ class Partition:
     def tell_isr_change_ended(self, isr: list[BrokerId], result: str, zk_version: int) -> None:
         """Emit the end of an ISR change; see `IsrChangeEnded`."""
         high_watermark = self.log.high_watermark if self.log is not None else NO_OFFSET
-        fields = (result, zk_version, self.leader_epoch, high_watermark, self.settings.min_insync_replicas)
+        fields = (result, zk_version, self.leader_epoch, high_watermark, self.min_isr)
         self.context.emit(IsrChangeEnded(self.topic, self.partition, ids_text(isr), *fields))
 
     def tell_lock(self) -> None:

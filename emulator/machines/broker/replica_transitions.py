@@ -45,9 +45,10 @@ class ReplicaTransitions:
     def take_offline_without_log(self) -> None:
         """Take these partitions offline at a request's end, without notifying the controller.
 
-        Source: ReplicaManager.becomeLeaderOrFollower.
+        From 3.1 they stay. Source: ReplicaManager.becomeLeaderOrFollower.
         """
-        self._replicas.take_offline(self.without_log)
+        if self._context.gates.lost_session_takes_partition_offline:
+            self._replicas.take_offline(self.without_log)
         self.without_log.clear()
 
     def ignored(self, state: PartitionState, current: LeaderEpoch, reason: IgnoredReason, orderer: Orderer) -> None:
@@ -90,14 +91,15 @@ class ReplicaTransitions:
     def _has_log(
         self, partition: Partition, state: PartitionState, orderer: Orderer, *, skips: bool = True
     ) -> Work[bool]:
-        """Open the log. False: the replica is offline, or will be at the end (`without_log`).
+        """Open the log. False: the replica is offline, or has none (`without_log`).
 
         Raises SessionExpired where a partition is not skipped for that.
         """
         try:
             yield from self._replicas.open_log(partition, is_new=state.is_new)
         except SessionExpired:
-            if not skips or not self._context.gates.lost_session_takes_partition_offline:
+            gates = self._context.gates
+            if not skips or not (gates.lost_session_takes_partition_offline or gates.lost_session_skips_partition):
                 raise
             self.ignored(state, partition.leader_epoch, IgnoredReason.SESSION_EXPIRED, orderer)
             self.without_log.append((partition.topic, partition.partition))
@@ -153,7 +155,7 @@ class ReplicaTransitions:
                 ids_text(partition.isr),
                 ids_text(state.adding),
                 ids_text(state.removing),
-                partition.settings.min_insync_replicas,
+                partition.min_isr,
                 state.zk_version,
             )
         )
@@ -243,15 +245,16 @@ class ReplicaTransitions:
         return results
 
     def _fenced(self, order: StoppedPartition) -> ErrorCode:
-        partition = self._replicas.partitions.get((order.topic, order.partition))
+        partition, gates = self._replicas.partitions.get((order.topic, order.partition)), self._context.gates
         if (
-            partition is not None
-            and self._context.gates.stop_replica_checks_epoch
-            and order.leader_epoch not in (EPOCH_UNKNOWN, EPOCH_DURING_DELETE)
-            and order.leader_epoch <= partition.leader_epoch
+            partition is None
+            or not gates.stop_replica_checks_epoch
+            or order.leader_epoch in (EPOCH_UNKNOWN, EPOCH_DURING_DELETE)
+            or order.leader_epoch > partition.leader_epoch
+            or (order.leader_epoch == partition.leader_epoch and gates.stop_replica_takes_equal_epoch)
         ):
-            return ErrorCode.FENCED_LEADER_EPOCH
-        return ErrorCode.NONE
+            return ErrorCode.NONE
+        return ErrorCode.FENCED_LEADER_EPOCH
 
     def forget(self, topic_partitions: list[TopicPartition]) -> Work[None]:
         """Drop committed offsets of deleted partitions, on any broker."""

@@ -186,5 +186,5 @@ def test_a_folder_without_recordings_is_named(tmp_path: Path) -> None:
 
 
 def test_a_whole_folder_of_recordings() -> None:
-    assert len(recording_files([GOLDEN])) == 105
+    assert len(recording_files([GOLDEN])) == 113
     assert [p.name for p in recording_files([GOLDEN / "min-insync@2.8"])] == ["1.json", "2.json"]
