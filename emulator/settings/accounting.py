@@ -14,6 +14,7 @@ from emulator.settings.java_names import is_scala, java_consumer, java_producer
 from emulator.settings.setting import BROKER, CONSUMER, ENSEMBLE, PRODUCER, TOPIC, Setting
 from emulator.settings.setting_registry import BY_SCOPE, GROUP_OF, REGISTRY, UnusableSetting
 from emulator.settings.setting_rules import Contradiction, contradictions
+from emulator.settings.tables.kraft import TITLE as KRAFT
 
 
 class Everything(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,13 +104,15 @@ def account(everything: Everything, layer: Layer, dropped: Iterable[Dropped] = (
     not_modelled = [one for one in found if isinstance(one, NotModelled)]
     set_here = [*layer.set_here, *(one for one in found if isinstance(one, SetHere))]
     harmless = {one for one in found if isinstance(one, str)}
+    kraft = sorted(name for name in harmless.union(layer.harmless) if GROUP_OF[name].title == KRAFT)
+    of_kraft = f"{', '.join(kraft)}: of KRaft mode, which is not played yet; not used with ZooKeeper"
     return Account(
         not_modelled=tuple(sorted(not_modelled, key=lambda one: (one.name, one.where))),
         without_bearing=tuple(sorted(harmless.union(layer.harmless) - {one.name for one in not_modelled})),
         set_here=tuple(dict.fromkeys(set_here)),
         dropped=tuple(dict.fromkeys((*layer.dropped, *dropped))),
         passed_on=tuple(dict.fromkeys(layer.passed_on)),
-        warnings=tuple(dict.fromkeys(layer.warnings)),
+        warnings=tuple(dict.fromkeys((*layer.warnings, *([of_kraft] if kraft else ())))),
     )
 
 

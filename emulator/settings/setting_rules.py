@@ -162,7 +162,14 @@ def _connection_overrides(values: Values) -> str:
 
 
 def _without_zookeeper(values: Values) -> str:
-    return "process.roles: Kafka without ZooKeeper is not played" if values["process.roles"] else ""
+    advice = "remove it to play the cluster with ZooKeeper"
+    return f"process.roles: KRaft mode is not played yet; {advice}" if values["process.roles"] else ""
+
+
+def _controller_listeners(values: Values) -> str:
+    without = not values["process.roles"] and not values.get("zookeeper.metadata.migration.enable")
+    problem = "controller.listener.names: must be empty when not running in KRaft mode"
+    return problem if without and values["controller.listener.names"] else ""
 
 
 PROTOCOL_AND_FORMAT = ("inter.broker.protocol.version", "log.message.format.version")
@@ -195,6 +202,7 @@ BROKERS = (
     Rule((OVERRIDES,), _connection_overrides, "2.1"),
     Rule(("offsets.topic.compression.codec", PROTOCOL_AND_FORMAT[0]), _zstd_offsets, "2.2"),
     Rule(("process.roles",), _without_zookeeper, "2.8"),
+    Rule(("controller.listener.names",), _controller_listeners, "3.0"),
 )
 
 

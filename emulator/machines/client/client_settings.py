@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from emulator.machines.client.assignors import assignors_named
+from emulator.machines.client.client_versions import SAFE_SINCE, idempotent_by_default
 from emulator.machines.client.partitioner import Keyless
 from emulator.settings.client_rules import broken_of_producer, too_rare_heartbeats
 from protocol.gates import gates_for
@@ -190,6 +191,10 @@ def producer_settings(version: str, settings: Mapping[str, Any] | None = None) -
     values["keyless"] = "sticky" if since(version, "2.4") else "round-robin"  # KIP-480
     if since(version, "2.1"):
         values |= {"retries": RETRIES_MAX, "delivery_timeout_ms": 120_000.0}
+    if since(version, SAFE_SINCE):
+        values["acks"] = -1
+        if "enable_idempotence" not in given:
+            given["enable_idempotence"] = idempotent_by_default(version, version, settings or {})
     if given.get("enable_idempotence"):
         values |= {"acks": -1, "retries": RETRIES_MAX}
         values["max_in_flight_requests_per_connection"] = gates.remembered_batches
@@ -236,6 +241,9 @@ def consumer_settings(version: str, settings: Mapping[str, Any] | None = None) -
         values["default_api_timeout_ms"] = 60_000.0
     else:
         values["request_timeout_ms"] = 305_000.0
+    if since(version, "3.0"):  # KIP-735, KIP-726
+        values["session_timeout_ms"] = 45_000
+        values["partition_assignment_strategy"] = "RangeAssignor,CooperativeStickyAssignor"
     if not gates_for(version).group_coordinator:
         values |= {"session_timeout_ms": 1_000, "partition_assignment_strategy": ""}
     if (settings or {}).get("offsets.storage", "kafka") != "kafka":

@@ -1,4 +1,4 @@
-"""Versions of Kafka's Java clients: the ladder's, and newer ones with other defaults.
+"""Versions of Kafka's Java clients: the ladder's.
 
 A client has a version of its own. A workload or a producer may name it (`client_version`). Defaults and behaviour
 are that version's then, as far as the brokers' record format permits. Otherwise the defaults are the newest
@@ -6,44 +6,47 @@ client's (KIP-679, Kafka 3.0: acks=all, enable.idempotence=true), and the behavi
 version.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from protocol.gates import gates_for
 from protocol.versions import LADDER, UnknownVersion, ladder_name, since
 
-NEWER: Final = ("3.0", "3.1", "3.2", "3.3", "3.4", "3.5", "3.6", "3.7", "3.8", "3.9")
-CLIENT_VERSIONS: Final = (*LADDER, *NEWER)
+SAFE_SINCE: Final = "3.0"
+"""First version of clients whose producers are idempotent, with acks=all, by default.
+
+Effectively 3.0.1 (KAFKA-13598).
+"""
 IN_FLIGHT_MAX_OF_IDEMPOTENT: Final = 5
-_NEWER = re.compile(r"(3\.\d)(\.\d+)?")
 RETRIES_MAX: Final = (1 << 31) - 1
 DELIVERY_TIMEOUT_MS: Final = 120_000
 IDEMPOTENCE: Final = "enable.idempotence"
 
 
 def client_version_named(version: str) -> str:
-    """The version's name in CLIENT_VERSIONS; patch releases are their minor release's.
+    """The version's name on the ladder; patch releases are their minor release's.
 
     Raises UnknownVersion.
     """
-    newer = _NEWER.fullmatch(version)
-    if newer and newer[1] in NEWER:
-        return newer[1]
     try:
         return ladder_name(version)
     except UnknownVersion as unknown:
         raise UnknownVersion(
-            f"unknown version of a Kafka client {version!r}; one of: {', '.join(CLIENT_VERSIONS)}"
+            f"unknown version of a Kafka client {version!r}; one of: {', '.join(LADDER)}"
         ) from unknown
 
 
 def ways_of(client_version: str, kafka_version: str) -> str:
     """The ladder's version whose client behaves alike. Raises UnknownVersion."""
-    if not client_version:
-        return kafka_version
-    named = client_version_named(client_version)
-    return LADDER[-1] if named in NEWER else named
+    return client_version_named(client_version) if client_version else kafka_version
+
+
+def has_old_defaults(client_version: str) -> bool:
+    """Whether that client's producers need acks=all and idempotence explicitly.
+
+    Raises UnknownVersion.
+    """
+    return bool(client_version) and not since(client_version_named(client_version), SAFE_SINCE)
 
 
 def producer_defaults(kafka_version: str, client_version: str) -> dict[str, Any]:
@@ -51,7 +54,7 @@ def producer_defaults(kafka_version: str, client_version: str) -> dict[str, Any]
 
     Raises UnknownVersion.
     """
-    if client_version and client_version_named(client_version) not in NEWER:
+    if has_old_defaults(client_version):
         return {}
     defaults: dict[str, Any] = {"acks": "all"}
     if not since(ways_of(client_version, kafka_version), "2.1"):
@@ -65,7 +68,7 @@ def idempotent_by_default(kafka_version: str, client_version: str, given: Mappin
     `given`: its explicit settings, by Kafka's names; contradicting ones disable it
     (ProducerConfig.postProcessAndValidateIdempotenceConfigs).
     """
-    if client_version and client_version_named(client_version) not in NEWER:
+    if has_old_defaults(client_version):
         return False
     in_flight = int(given.get("max.in.flight.requests.per.connection", 1))
     return (

@@ -19,7 +19,7 @@ from emulator.machines.client.client_settings import (
     producer_settings,
 )
 from emulator.machines.client.client_state import FetchedEntry, Sent
-from emulator.machines.client.client_versions import ways_of
+from emulator.machines.client.client_versions import IDEMPOTENCE, SAFE_SINCE, ways_of
 from emulator.machines.client.consumer import Consumer
 from emulator.machines.client.consumer_position import ReadProblem
 from emulator.machines.client.coordinator_offsets import CoordinatorOffsets
@@ -33,7 +33,7 @@ from protocol.ids import TopicPartition, topic_partition_text
 from protocol.machine import Now
 from protocol.messages.workload_messages import RATE_MAX, WorkloadReport, WorkloadSpec
 from protocol.outbox import Outbox
-from protocol.versions import UnknownVersion
+from protocol.versions import UnknownVersion, since
 
 PROBLEMS_MAX = 100
 CATCH_UP_MS = 1_000.0
@@ -53,6 +53,7 @@ def library_settings(
     """Settings of a producer of that library. Raises UnusableSetting.
 
     `client_version`: of Java's, "": as the cluster's. It writes no record format that the cluster does not have.
+    Without `enable.idempotence` it is not idempotent: the caller has decided that (`idempotent_by_default`).
     """
     if library == "librdkafka":
         return librdkafka_settings(settings)
@@ -60,7 +61,7 @@ def library_settings(
         ways = ways_of(client_version, kafka_version)
     except UnknownVersion as unknown:
         raise UnusableSetting(str(unknown)) from unknown
-    made = producer_settings(ways, settings)
+    made = producer_settings(ways, {IDEMPOTENCE: False, **settings} if since(ways, SAFE_SINCE) else settings)
     if made.enable_idempotence and not gates_for(kafka_version).idempotence:
         raise UnusableSetting(f"enable.idempotence needs Kafka 0.11 or later, not {kafka_version}")
     return msgspec.structs.replace(made, magic=min(made.magic, gates_for(kafka_version).record_magic))

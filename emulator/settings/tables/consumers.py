@@ -1,6 +1,16 @@
 """Consumers: the Java client's. `scala_clients` has those of the Scala consumer."""
 
-from emulator.settings.bearing import READS, Around, Bears, Group, modelled, not_modelled, set_here, without_bearing
+from emulator.settings.bearing import (
+    ALWAYS,
+    READS,
+    Around,
+    Bears,
+    Group,
+    modelled,
+    not_modelled,
+    set_here,
+    without_bearing,
+)
 from emulator.settings.setting import (
     CONSUMER,
     INT_MAX,
@@ -12,6 +22,7 @@ from emulator.settings.setting import (
     long,
     text,
 )
+from emulator.settings.tables.client_settings_of_3 import NEWER_OF_CLIENTS, RETRY_PAUSE_MAX
 from emulator.settings.tables.security_settings import OF_CLIENTS
 
 
@@ -91,11 +102,14 @@ GROUPS: tuple[Group, ...] = (
     ),
     modelled(
         "Members of groups",
-        integer("session.timeout.ms", (1000, ("0.9", 30000), ("0.10.1", 10000))),
+        integer("session.timeout.ms", (1000, ("0.9", 30000), ("0.10.1", 10000), ("3.0", 45000))),
         integer("heartbeat.interval.ms", 3000, since="0.9"),
         integer("max.poll.interval.ms", 300000, low=1, since="0.10.1"),
         text("group.instance.id", since="2.3", form=INSTANCE_ID),
-        listing("partition.assignment.strategy", ("", ("0.9", "RangeAssignor"))),
+        listing(
+            "partition.assignment.strategy",
+            ("", ("0.9", "RangeAssignor"), ("3.0", "RangeAssignor,CooperativeStickyAssignor")),
+        ),
         scope=CONSUMER,
     ),
     without_bearing(
@@ -124,9 +138,11 @@ GROUPS: tuple[Group, ...] = (
         text(
             "client.dns.lookup",
             ("default", ("2.6", "use_all_dns_ips")),
-            words=("default", "use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),
+            words=("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),
+            words_until=(("default", "2.8"),),
             since="2.1",
         ),
+        *NEWER_OF_CLIENTS,
         boolean("check.crcs", True, since="0.9"),
         long("connections.max.idle.ms", 540000, since="0.9"),
         listing("metric.reporters"),
@@ -146,6 +162,26 @@ GROUPS: tuple[Group, ...] = (
         integer("socket.receive.buffer.bytes", 128 * 1024, low=0, until="1.1"),
         long("total.memory.bytes", 32 * 1024**2, low=0, until="0.8.2"),
         long("metadata.fetch.timeout.ms", 60000, low=0, until="0.8.2"),
+        scope=CONSUMER,
+    ),
+    not_modelled(
+        "Pauses that grow",
+        "a client pauses for retry.backoff.ms before each try (KIP-580)",
+        READS,
+        (RETRY_PAUSE_MAX, ALWAYS),
+        scope=CONSUMER,
+    ),
+    not_modelled(
+        "Groups of the new protocol (KIP-848)",
+        "a group has the classic protocol",
+        READS,
+        (text("group.protocol", "classic", words=("classic", "consumer"), since="3.7"), ALWAYS),
+        scope=CONSUMER,
+    ),
+    without_bearing(
+        "Groups of the new protocol, how",
+        "it means something with group.protocol=consumer only",
+        text("group.remote.assignor", since="3.7"),
         scope=CONSUMER,
     ),
     without_bearing("Security", "frames are not encrypted, and no client logs in", *OF_CLIENTS, scope=CONSUMER),

@@ -27,6 +27,9 @@ from emulator.settings.setting import (
 
 FOLDERS = (r"|[\w-]+( *, *[\w-]+)*", "names of folders, separated by commas")
 
+_SINCE_3_6 = {**CLUSTER_WIDE, "update_since": "3.6"}
+_SINCE_3_8 = {**CLUSTER_WIDE, "update_since": "3.8"}
+
 GROUPS: tuple[Group, ...] = (
     modelled(
         "Logs",
@@ -113,10 +116,15 @@ GROUPS: tuple[Group, ...] = (
             ),
             from_itself(),
         ),
+        (long("log.message.timestamp.before.max.ms", LONG_MAX, low=0, since="3.6", **_SINCE_3_6), from_itself()),
+        (long("log.message.timestamp.after.max.ms", LONG_MAX, low=0, since="3.6", **_SINCE_3_6), from_itself()),
     ),
     without_bearing(
         "Retention and compaction, how",
         "by themselves they delete nothing",
+        integer("compression.gzip.level", -1, low=-1, high=9, since="3.8", **_SINCE_3_8),
+        integer("compression.lz4.level", 9, low=1, high=17, since="3.8", **_SINCE_3_8),
+        integer("compression.zstd.level", 3, low=-131072, high=22, since="3.8", **_SINCE_3_8),
         long("log.segment.delete.delay.ms", 60000, low=0, **CLUSTER_WIDE),
         boolean("log.cleaner.enable", (False, ("0.9", True))),
         integer("log.cleaner.threads", 1, low=0, **CLUSTER_WIDE),

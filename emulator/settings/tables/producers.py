@@ -20,17 +20,18 @@ from emulator.settings.setting import (
     long,
     text,
 )
+from emulator.settings.tables.client_settings_of_3 import NEWER_OF_CLIENTS, RETRY_PAUSE_MAX
 from emulator.settings.tables.security_settings import OF_CLIENTS
 
 GROUPS: tuple[Group, ...] = (
     modelled(
         "Acknowledgement and retries",
-        text("acks", "1", words=("0", "1", "-1", "all")),
+        text("acks", ("1", ("3.0", "all")), words=("0", "1", "-1", "all")),
         integer("retries", (0, ("2.1", INT_MAX)), "retries", low=0),
         integer("request.timeout.ms", 30000, low=0),
         long("retry.backoff.ms", 100, low=0),
         integer("delivery.timeout.ms", 120000, low=0, since="2.1"),
-        boolean("enable.idempotence", False, since="0.11"),
+        boolean("enable.idempotence", (False, ("3.0", True)), since="0.11"),
         integer("max.in.flight.requests.per.connection", 5, low=1, unit="requests"),
         scope=PRODUCER,
     ),
@@ -96,9 +97,11 @@ GROUPS: tuple[Group, ...] = (
         text(
             "client.dns.lookup",
             ("default", ("2.6", "use_all_dns_ips")),
-            words=("default", "use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),
+            words=("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),
+            words_until=(("default", "2.8"),),
             since="2.1",
         ),
+        *NEWER_OF_CLIENTS,
         listing("metric.reporters"),
         integer("metrics.num.samples", 2, low=1),
         text("metrics.recording.level", "INFO", words=("INFO", "DEBUG"), words_since=(("TRACE", "2.7"),), since="0.11"),
@@ -107,7 +110,31 @@ GROUPS: tuple[Group, ...] = (
         integer("receive.buffer.bytes", 32 * 1024, low=(0, ("0.10.1", -1))),
         long("metadata.max.idle.ms", 300000, low=5000, since="2.5"),
         integer("transaction.timeout.ms", 60000, since="0.11"),
-        boolean("internal.auto.downgrade.txn.commit", False, since="2.6"),
+        boolean("internal.auto.downgrade.txn.commit", False, since="2.6", until="2.8"),
+        scope=PRODUCER,
+    ),
+    not_modelled(
+        "Pauses that grow",
+        "a client pauses for retry.backoff.ms before each try (KIP-580)",
+        WRITES,
+        (RETRY_PAUSE_MAX, ALWAYS),
+        scope=PRODUCER,
+    ),
+    not_modelled(
+        "The adaptive partitioner",
+        "records without a key go to one partition for a batch, then to another",
+        WRITES,
+        (boolean("partitioner.ignore.keys", False, since="3.3"), ALWAYS),
+        scope=PRODUCER,
+    ),
+    without_bearing(
+        "How partitions are chosen, and batches compressed",
+        "which partition a record without a key goes to is a matter of chance",
+        boolean("partitioner.adaptive.partitioning.enable", True, since="3.3"),
+        long("partitioner.availability.timeout.ms", 0, low=0, since="3.3"),
+        integer("compression.gzip.level", -1, low=-1, high=9, since="3.8"),
+        integer("compression.lz4.level", 9, low=1, high=17, since="3.8"),
+        integer("compression.zstd.level", 3, low=-131072, high=22, since="3.8"),
         scope=PRODUCER,
     ),
     without_bearing("Security", "frames are not encrypted, and no client logs in", *OF_CLIENTS, scope=PRODUCER),

@@ -101,7 +101,7 @@ GROUPS: tuple[Group, ...] = (
         "how fast bytes come, not which, or in which order",
         integer("replica.socket.receive.buffer.bytes", 64 * 1024),
         integer("zookeeper.max.in.flight.requests", 10, low=1, since="1.1"),
-        integer("zookeeper.sync.time.ms", 2000),
+        integer("zookeeper.sync.time.ms", 2000, until="3.1"),
         integer("fetch.purgatory.purge.interval.requests", 1000),
         integer("producer.purgatory.purge.interval.requests", 1000),
         integer("delete.records.purgatory.purge.interval.requests", 1, since="0.11"),

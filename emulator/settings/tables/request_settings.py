@@ -107,7 +107,7 @@ GROUPS: tuple[Group, ...] = (
         "Quotas",
         "no client is throttled",
         RECORDS,
-        (long("quota.producer.default", LONG_MAX, low=1, since="0.9"), ALWAYS),
+        (long("quota.producer.default", LONG_MAX, low=1, since="0.9", until="2.8"), ALWAYS),
         (class_name("client.quota.callback.class", since="2.0.0"), ALWAYS),
         (_throttle("leader.replication.throttled.rate", "0.10.1"), ALWAYS),
         (_throttle("follower.replication.throttled.rate", "0.10.1"), ALWAYS),
@@ -117,7 +117,7 @@ GROUPS: tuple[Group, ...] = (
     without_bearing(
         "Quotas of reads and topics, and how they are measured",
         "no record becomes another",
-        long("quota.consumer.default", LONG_MAX, low=1, since="0.9"),
+        long("quota.consumer.default", LONG_MAX, low=1, since="0.9", until="2.8"),
         integer("quota.window.num", 11, low=1, since="0.9"),
         integer("quota.window.size.seconds", 1, low=1, since="0.9"),
         integer("replication.quota.window.num", 11, low=1, since="0.10.1"),

@@ -18,6 +18,29 @@ from emulator.settings.setting import (
     text,
 )
 
+
+def _oauth() -> tuple[Setting, ...]:
+    """Login by OAuth (KIP-768), of brokers and clients."""
+    endpoint = "sasl.oauthbearer.jwks.endpoint"
+    return (
+        integer("sasl.login.connect.timeout.ms", None, since="3.1"),
+        integer("sasl.login.read.timeout.ms", None, since="3.1"),
+        long("sasl.login.retry.backoff.max.ms", 10000, since="3.1"),
+        long("sasl.login.retry.backoff.ms", 100, since="3.1"),
+        integer("sasl.oauthbearer.clock.skew.seconds", 30, since="3.1"),
+        listing("sasl.oauthbearer.expected.audience", since="3.1"),
+        text("sasl.oauthbearer.expected.issuer", since="3.1"),
+        boolean("sasl.oauthbearer.header.urlencode", False, since="3.9"),
+        long(f"{endpoint}.refresh.ms", 3_600_000, since="3.1"),
+        long(f"{endpoint}.retry.backoff.max.ms", 10000, since="3.1"),
+        long(f"{endpoint}.retry.backoff.ms", 100, since="3.1"),
+        text(f"{endpoint}.url", since="3.1"),
+        text("sasl.oauthbearer.scope.claim.name", "scope", since="3.1"),
+        text("sasl.oauthbearer.sub.claim.name", "sub", since="3.1"),
+        text("sasl.oauthbearer.token.endpoint.url", since="3.1"),
+    )
+
+
 GROUPS: tuple[Group, ...] = (
     without_bearing(
         "Authorization",
@@ -54,6 +77,8 @@ GROUPS: tuple[Group, ...] = (
         text("ssl.truststore.location", since="0.9", **PER_BROKER),
         password("ssl.truststore.password", since="0.9", **PER_BROKER),
         text("ssl.truststore.type", "JKS", since="0.9", **PER_BROKER),
+        boolean("ssl.allow.dn.changes", False, since="3.7"),
+        boolean("ssl.allow.san.changes", False, since="3.7"),
     ),
     without_bearing(
         "SASL",
@@ -77,6 +102,7 @@ GROUPS: tuple[Group, ...] = (
         text("sasl.mechanism.inter.broker.protocol", "GSSAPI", since="0.10.0", **PER_BROKER),
         class_name("sasl.server.callback.handler.class", since="2.0.0"),
         integer("sasl.server.max.receive.size", 512 * 1024, since="2.8"),
+        *_oauth(),
     ),
     without_bearing(
         "The session service's own",
@@ -115,6 +141,7 @@ GROUPS: tuple[Group, ...] = (
 )
 
 OF_CLIENTS: tuple[Setting, ...] = (
+    *_oauth(),
     text("security.protocol", "PLAINTEXT", since="0.9"),
     text("security.providers", since="2.4"),
     class_name("sasl.client.callback.handler.class", since="2.0.0"),

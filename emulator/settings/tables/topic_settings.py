@@ -76,6 +76,26 @@ GROUPS: tuple[Group, ...] = (
             ),
             from_itself(),
         ),
+        (
+            long(
+                "message.timestamp.before.max.ms",
+                LONG_MAX,
+                low=0,
+                since="3.6",
+                follows="log.message.timestamp.before.max.ms",
+            ),
+            from_itself(),
+        ),
+        (
+            long(
+                "message.timestamp.after.max.ms",
+                LONG_MAX,
+                low=0,
+                since="3.6",
+                follows="log.message.timestamp.after.max.ms",
+            ),
+            from_itself(),
+        ),
         scope=TOPIC,
     ),
     not_modelled(
@@ -96,6 +116,9 @@ GROUPS: tuple[Group, ...] = (
         long("file.delete.delay.ms", 60000, low=0, follows="log.segment.delete.delay.ms"),
         integer("index.interval.bytes", 4096, low=0, follows="log.index.interval.bytes"),
         boolean("preallocate", False, since="0.9", follows="log.preallocate"),
+        integer("compression.gzip.level", -1, low=-1, high=9, since="3.8", follows="compression.gzip.level"),
+        integer("compression.lz4.level", 9, low=1, high=17, since="3.8", follows="compression.lz4.level"),
+        integer("compression.zstd.level", 3, low=-131072, high=22, since="3.8", follows="compression.zstd.level"),
         text(
             "message.timestamp.type",
             "CreateTime",

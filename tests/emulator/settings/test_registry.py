@@ -48,9 +48,10 @@ from emulator.settings.setting_registry import (
          "lies between releases, and those alone are played: 2.7"),
         ("log.message.format.version", "3", None, "log.message.format.version: unknown protocol version '3'; one of: "
          "0.8.0, 0.8.1, 0.8.2, 0.9.0, 0.10.0, 0.10.1, 0.10.2, 0.11.0, 1.0, 1.1, 2.0, 2.1, 2.2, 2.3, 2.4, 2.5, 2.6, "
-         "2.7, 2.8"),
+         "2.7, 2.8, 3.0, 3.1, 3.2, 3.3, 3.4, 3.5, 3.6, 3.7, 3.8, 3.9"),
         *((name, "", None, f"{name}: unknown protocol version ''; one of: 0.8.0, 0.8.1, 0.8.2, 0.9.0, 0.10.0, 0.10.1, "
-           "0.10.2, 0.11.0, 1.0, 1.1, 2.0, 2.1, 2.2, 2.3, 2.4, 2.5, 2.6, 2.7, 2.8")
+           "0.10.2, 0.11.0, 1.0, 1.1, 2.0, 2.1, 2.2, 2.3, 2.4, 2.5, 2.6, 2.7, 2.8, 3.0, 3.1, 3.2, 3.3, 3.4, 3.5, 3.6, "
+           "3.7, 3.8, 3.9")
           for name in ("inter.broker.protocol.version", "log.message.format.version", "topic.message.format.version")),
     ],
 )  # fmt: skip

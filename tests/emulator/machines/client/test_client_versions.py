@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from emulator.machines.client.client_settings import UnusableSetting
-from emulator.machines.client.client_versions import CLIENT_VERSIONS, client_version_named, ways_of
+from emulator.machines.client.client_versions import client_version_named, ways_of
 from emulator.machines.client.client_workload import library_settings
 from emulator.machines.client.workload_specs import producers_settings
 from protocol.gates import gates_for
-from protocol.versions import UnknownVersion
+from protocol.versions import LADDER, UnknownVersion
 
 MAX = (1 << 31) - 1
 
@@ -23,7 +23,7 @@ def made(kafka: str, client: str = "", *, acks: int | None = None, retries: int 
     return library_settings("java", kafka, settings, client)
 
 
-@pytest.mark.parametrize("kafka", ["0.8.2", "0.10.2", "0.11", "1.1", "2.0", "2.1", "2.8"])
+@pytest.mark.parametrize("kafka", ["0.8.2", "0.10.2", "0.11", "1.1", "2.0", "2.1", "2.8", "3.0", "3.9"])
 @pytest.mark.parametrize("client", ["", "3.0", "3.9"])
 def test_a_producer_of_no_version_is_the_newest_and_idempotent_where_brokers_have_producer_ids(
     kafka: str, client: str
@@ -78,8 +78,8 @@ def test_versions_of_clients_are_named_as_releases_are() -> None:
     assert [client_version_named(name) for name in ("3.9.1", "3.9", "2.6.3", "0.10.2.2")] == [
         "3.9", "3.9", "2.6", "0.10.2",
     ]  # fmt: skip
-    assert ways_of("", "1.1") == "1.1" and ways_of("3.4", "1.1") == "2.8"
+    assert ways_of("", "1.1") == "1.1" and ways_of("3.4", "1.1") == "3.4"
     for unknown in ("3.10", "5.0", "newest", ""):
         with pytest.raises(UnknownVersion, match=r"^unknown version of a Kafka client"):
             client_version_named(unknown)
-    assert all(client_version_named(name) == name for name in CLIENT_VERSIONS)
+    assert all(client_version_named(name) == name for name in LADDER)
