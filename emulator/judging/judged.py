@@ -21,7 +21,7 @@ from emulator.scenario.observations.observation_model import Observations
 from emulator.scenario.observations.recording_parsing import plain
 from emulator.scenario.player.steps import StepFailed
 from emulator.worlds.simulated.heap import RunTooLong
-from emulator.worlds.simulated.latencies import CALM, Latencies
+from emulator.worlds.simulated.latencies import Latencies
 
 WORLD = "sim"
 
@@ -69,7 +69,7 @@ def judge_seed(resolve: Callable[[], Resolved], seed: int) -> JudgedRun | NotJud
 
 
 def play_and_judge(
-    resolved: Resolved, seed: int, *, run: str, latencies: Latencies = CALM, wire_events: bool = False
+    resolved: Resolved, seed: int, *, run: str, latencies: Latencies | None = None, wire_events: bool = False
 ) -> JudgedRun:
     """Play one seed and judge it; `run`: its name in the verdict. Raises the errors of `play`.
 

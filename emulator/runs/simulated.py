@@ -18,11 +18,12 @@ from emulator.scenario.player.player import Player
 from emulator.scenario.scenario_model import Scenario
 from emulator.storage.memory_files import MemoryFiles
 from emulator.topology import OBSERVER, Node
-from emulator.worlds.simulated.latencies import CALM, Latencies
+from emulator.worlds.simulated.latencies import CALM, LOADED, Latencies
 from emulator.worlds.simulated.latency_model import Draws
 from emulator.worlds.simulated.node import SimulatedNode
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.machine import Machine
+from protocol.versions import since
 
 MAX_MS = 3_600_000.0
 
@@ -100,11 +101,17 @@ def play_script(world: SimulatedWorld, player: Player) -> None:
     assert player.finished, f"nothing is left to happen at {world.now_ms:.0f} ms, and the script goes on: {waits}"
 
 
+def _latencies_of(resolved: Resolved) -> Latencies:
+    """Latencies of a run: recordings from 3.0 on come from a slower machine than earlier ones."""
+    recorded_later = resolved.scenario.as_recorded and since(resolved.spec.kafka_version, "3.0")
+    return LOADED if recorded_later else CALM
+
+
 def play(
     resolved: Resolved,
     seed: int,
     *,
-    latencies: Latencies = CALM,
+    latencies: Latencies | None = None,
     wire_events: bool = False,
     after_step: Callable[[SimulatedNode, float], None] | None = None,
     draws: Draws | None = None,
@@ -112,9 +119,11 @@ def play(
 ) -> Played:
     """Play one run; `after_step`, `draws` as the world's. Raises the errors of `play_script`.
 
-    `operations`: where those of all clients are put as they begin.
+    `latencies`: by default those of the machine that recorded a script, else of a calm one. `operations`: where those
+    of all clients are put as they begin.
     """
     scenario, spec = resolved.scenario, resolved.spec
+    latencies = latencies or _latencies_of(resolved)
     player = Player(spec.topology, scenario.steps, resolved.record_magic, resolved.spec.kafka_version)
     if operations is not None:
         player.operations = operations

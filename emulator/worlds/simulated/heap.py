@@ -87,6 +87,7 @@ class Heap(Transport):
         self.inputs = 0
         self.trace = Trace()
         self.draws = draws or Draws(seed, latencies)
+        self._first_append_ms = self.draws.latencies.first_append_ms
         self._factory = factory
         self._after_step = after_step
         self._heap = []

@@ -42,6 +42,8 @@ class Latencies(msgspec.Struct, frozen=True):
     Recorded: the step after a first write with acks=all comes 4.05 to 4.4 s after a follower's first request, of which
     the back-off is one and the script's stillness three.
     """
+    first_append_ms: tuple[float, float] | None = None
+    """Time from a broker's first append of fetched records to its next fetch; None: as later ones."""
     first_failover_ms: tuple[float, float] = (20.0, 120.0)
     """Time before a new controller reads the registered brokers in its first term.
 
@@ -71,6 +73,17 @@ Bounded = Literal[
 """Durations drawn between two bounds: fields of `Latencies`."""
 
 CALM = Latencies()
+LOADED = Latencies(
+    start_ms=(3_000.0, 9_500.0),
+    start_extra_mean_ms=600.0,
+    first_leadership_ms=(40.0, 2_700.0),
+    first_append_ms=(20.0, 400.0),
+)
+"""A machine on which Java starts slowly, as in the recordings of 3.9.
+
+Recorded: a started broker registered after 4.5 to 9.2 s, and first answered up to 2.7 s later. A cut found one after
+its first append and before its next fetch. Scripts that do not wait for a broker (random schedules) go on meanwhile.
+"""
 ROUGH = Latencies(base_ms=0.2, mean_extra_ms=1.5, hiccup_share=0.03, hiccup_max_ms=60.0, timer_late_mean_ms=2.0)
 """A machine short of CPU, for schedules with many races."""
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from emulator.faults.enforcement import LinkState
 from emulator.storage.memory_files import MemoryFiles
 from emulator.topology import Node
-from emulator.worlds.simulated.latencies import Bounded
 from emulator.worlds.simulated.simulated_wire import End
 from protocol.hardware import SOUND
 from protocol.machine import Exit, Machine, TimerKey
@@ -49,7 +48,7 @@ class SimulatedNode:
         self.hardware = SOUND
         self.wall_epoch_ms = WALL_EPOCH_MS
         """Time of its wall clock at scenario time 0."""
-        self.warm: set[Bounded] = set()
+        self.warm: set[str] = set()
         """First actions that this incarnation has done already: the first of a kind takes longer."""
         self.before_storage: Callable[[str, str], None] | None = None
         """Called before every primitive storage operation.

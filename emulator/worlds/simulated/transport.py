@@ -8,7 +8,7 @@ A part of `world.SimulatedWorld`, which inherits it: a frame's look-ups happen o
 from abc import abstractmethod
 from collections.abc import Callable
 from heapq import heappush
-from typing import Any
+from typing import Any, Final
 
 from emulator.faults.actions import ActDone
 from emulator.faults.link_paths import Path, Stopped
@@ -34,7 +34,7 @@ from protocol.machine import (
 )
 from protocol.messages.leadership_messages import LeaderAndIsrRequest
 from protocol.messages.message_base import DIRECTIONS, Message
-from protocol.messages.replication_messages import FetchResponse, ProduceRequest
+from protocol.messages.replication_messages import FetchRequest, FetchResponse, ProduceRequest
 from protocol.messages.session_messages import GetChildren, SessionRequest
 from protocol.znodes import BROKER_IDS
 
@@ -50,6 +50,9 @@ SLOW_TO_SEND: tuple[Bounded, ...] = ("first_fetch_ms", "first_failover_ms")
 
 It receives the others.
 """
+APPENDS: Final = "first_append_begun"
+APPENDED: Final = "first_append_ms"
+"""Marks of a follower's first append: records are on their way, it has appended them."""
 WHO_IS_THERE = GetChildren(BROKER_IDS, watch=True)
 
 
@@ -66,6 +69,7 @@ class Transport:
     trace: Trace
     cause: Cause
     _wire_events: bool
+    _first_append_ms: tuple[float, float] | None
     _heap: list[Entry]
     _seq: int
 
@@ -230,6 +234,8 @@ class Transport:
         slow = SLOW_AT_FIRST.get(kind)
         if slow is not None:
             self._first_of_its_kind(node, end, message, slow)
+        if self._first_append_ms is not None:
+            self._first_append(node, end, message, self._first_append_ms)
         if not end.out.calm:
             size_bytes = parcel.frame_bytes
             of = retransmission_of(message, size_bytes)
@@ -257,6 +263,16 @@ class Transport:
                 late_ms += self.draws.latencies.first_leader_more_ms
         slow.warm.add(kind)
         end.last_arrival_ms = max(end.last_arrival_ms, self.now_ms + late_ms)
+
+    def _first_append(self, sender: SimulatedNode, end: End, message: Message, bounds_ms: tuple[float, float]) -> None:
+        """Delay a follower's fetch after its first append in an incarnation."""
+        if isinstance(message, FetchResponse) and end.peer is not None:
+            if any(one.records for one in message.partitions):
+                self.nodes[end.peer.node].warm.add(APPENDS)
+        elif isinstance(message, FetchRequest) and APPENDS in sender.warm and APPENDED not in sender.warm:
+            sender.warm.add(APPENDED)
+            late_ms = self.draws.random.uniform(*bounds_ms)
+            end.last_arrival_ms = max(end.last_arrival_ms, self.now_ms + late_ms)
 
     def _travel(self, end: End, parcel: Parcel | None) -> None:
         """Send a parcel past the sender's gate on its way, behind those before it."""
