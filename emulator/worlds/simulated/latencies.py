@@ -43,7 +43,10 @@ class Latencies(msgspec.Struct, frozen=True):
     the back-off is one and the script's stillness three.
     """
     first_append_ms: tuple[float, float] | None = None
-    """Time from a broker's first append of fetched records to its next fetch; None: as later ones."""
+    """Time from a broker's first append of fetched records to its next fetch.
+
+    None: as later ones.
+    """
     first_failover_ms: tuple[float, float] = (20.0, 120.0)
     """Time before a new controller reads the registered brokers in its first term.
 
