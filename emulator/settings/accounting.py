@@ -104,7 +104,8 @@ def account(everything: Everything, layer: Layer, dropped: Iterable[Dropped] = (
     not_modelled = [one for one in found if isinstance(one, NotModelled)]
     set_here = [*layer.set_here, *(one for one in found if isinstance(one, SetHere))]
     harmless = {one for one in found if isinstance(one, str)}
-    kraft = sorted(name for name in harmless.union(layer.harmless) if GROUP_OF[name].title == KRAFT)
+    named = [name for name in harmless.union(layer.harmless) if name in GROUP_OF]
+    kraft = sorted(name for name in named if GROUP_OF[name].title == KRAFT)
     of_kraft = f"{', '.join(kraft)}: of KRaft mode, which is not played yet; not used with ZooKeeper"
     return Account(
         not_modelled=tuple(sorted(not_modelled, key=lambda one: (one.name, one.where))),

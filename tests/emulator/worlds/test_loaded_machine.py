@@ -19,9 +19,10 @@ def trace(folder: str, latencies: Latencies | None = None, *, wire_events: bool 
 
 
 @pytest.mark.parametrize(
-    ("folder", "least_ms", "most_ms"), [("min-insync@2.8", 900, 3_000), ("min-insync@3.9", 3_000, 15_000)]
+    ("folder", "least_ms", "most_ms"),
+    [("random-9021@2.8", 900, 3_000), ("min-insync@3.9", 900, 3_000), ("random-9123@3.9", 3_000, 15_000)],
 )
-def test_brokers_of_recordings_from_3_0_on_start_slowly(folder: str, least_ms: float, most_ms: float) -> None:
+def test_brokers_of_random_schedules_from_3_0_on_start_slowly(folder: str, least_ms: float, most_ms: float) -> None:
     lines = trace(folder)
     begun_ms = next(line["at_ms"] for line in lines if line["event"] == "scenario_step")
     first_ms = next(line["at_ms"] for line in lines if line["node"].startswith("broker-"))

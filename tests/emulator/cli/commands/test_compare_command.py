@@ -58,7 +58,7 @@ def test_what_lies_here_comes_before_a_name(
     assert capsys.readouterr().out.endswith(" equals az-isolated-leader@2.6/mine.json\n")
 
 
-@pytest.mark.parametrize("given", ["az-isolated-leader@2.9", "az-isolated-leader@2.9/1.json"])
+@pytest.mark.parametrize("given", ["az-isolated-leader@2.7", "az-isolated-leader@2.7/1.json"])
 def test_a_name_that_no_recording_has(
     given: str, run_dir: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
