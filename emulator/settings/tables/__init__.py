@@ -4,8 +4,8 @@ Data, verified against Kafka's source.
 
 Brokers: `replication_settings` and `log_setting_table`, mostly modelled; `request_settings`, `group_settings`,
 `addresses`, `security_settings`, `kraft`, `newer_groups`, `tiered_storage`. Then `topic_settings`, `producers`,
-`consumers`, the clients in Scala that were removed in 2.0 (`scala_clients`), and the session service
-(`ensemble_settings`). Each module has GROUPS: settings of one subject, with their standing.
+`consumers`, `client_settings_of_3` (of both), the clients in Scala that were removed in 2.0 (`scala_clients`), and the
+session service (`ensemble_settings`). Each module has GROUPS: settings of one subject, with their standing.
 """
 
 from emulator.settings.bearing import Group

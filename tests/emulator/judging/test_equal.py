@@ -78,7 +78,7 @@ def test_with_other_settings_than_recorded_a_run_need_not_equal_a_recording() ->
 
 
 def test_versions_are_in_their_order() -> None:
-    assert recorded_versions("az-isolated-leader") == ["0.10.2", "1.1", "2.6", "2.8"]
+    assert recorded_versions("az-isolated-leader") == ["0.10.2", "1.1", "2.6", "2.8", "3.9"]
     assert recorded_versions("az-isolated-[leader]") == []
     resolved = resolve(find_scenario("leader-crash"))
     observations = play_and_judge(resolved, 1, run="1").observations
