@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from pyspark.sql import functions as F
-
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -90,4 +88,6 @@ def tuned(spark: SparkSession, small: bool, size_bytes: int = 0) -> Iterator[Non
 
 def cores_of(spark: SparkSession) -> int:
     """Count of concurrent tasks: Spark gives so many partitions to rows that it makes itself."""
+    from pyspark.sql import functions as F
+
     return spark.range(PROBE_ROWS).select(F.spark_partition_id()).distinct().count()

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from emulator.cli.commands.spark_ahead import Spark
+from emulator.cli.commands.spark_ahead import OwnSpark
 from tests.patience import PATIENCE_S
 
 
@@ -39,7 +39,7 @@ def java(monkeypatch: pytest.MonkeyPatch) -> Java:
 
 
 def test_an_unneeded_warm_up_ends_at_once_whatever_it_prints(java: Java, tmp_path: Path) -> None:
-    spark = Spark(tmp_path, tmp_path)
+    spark = OwnSpark(tmp_path, tmp_path)
     preparing = threading.Thread(target=spark.get_ready)
     preparing.start()
     spark.abandon()
@@ -51,7 +51,7 @@ def test_an_unneeded_warm_up_ends_at_once_whatever_it_prints(java: Java, tmp_pat
 def test_a_bug_is_one_while_the_result_is_awaited(java: Java, tmp_path: Path) -> None:
     java.kill()
     with pytest.raises(RuntimeError, match="no answer: the JVM was killed"):
-        Spark(tmp_path, tmp_path).get_ready()
+        OwnSpark(tmp_path, tmp_path).get_ready()
 
 
 def test_a_java_that_does_not_start_costs_the_verdict_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,7 +63,7 @@ def test_a_java_that_does_not_start_costs_the_verdict_only(tmp_path: Path, monke
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     run = tmp_path / "run"
     (run / "events").mkdir(parents=True)
-    spark = Spark(run, tmp_path / "scratch")
+    spark = OwnSpark(run, tmp_path / "scratch")
     try:
         spark.get_ready()
         verdict, code = spark.judge("x", 0.0, 0.0)
