@@ -6,7 +6,7 @@ next, or too few other replicas have the records, they are lost. (KIP-101; TLA+ 
 StrongIsr: every in-sync replica has all records below the high watermark.)
 
 - A power loss or a lost disk is no truncation. Nor is the deletion of a log that begins anew at its leader's log start.
-- A high watermark that came with the truncation does not count. Up to 2.8 a follower adopts its leader's high watermark
+- A high watermark that came with the truncation does not count. Up to 3.3 a follower adopts its leader's high watermark
   from the same response that causes the truncation.
 - A high watermark of an earlier input counts, even at the same time. One that the replica has after the truncation
   counts for the next one.
