@@ -23,7 +23,7 @@ from protocol.messages.session_messages import PingRequest
 
 LIMIT_MS = 60_000.0
 SLACK_MS = 900.0
-"""Maximum lateness of a sighting after the model: a busy machine at twenty times the speed."""
+"""Maximum lateness on a machine that is punctual, at twenty times the speed."""
 
 
 class Sighting(NamedTuple):
@@ -33,6 +33,10 @@ class Sighting(NamedTuple):
 
 class World(Protocol):
     """A running world over `three_azs()`, without started nodes. The caller words the rules."""
+
+    @property
+    def slack_ms(self) -> float:
+        """Maximum lateness of a sighting so far: SLACK_MS, and more on a busy machine."""
 
     async def spawn(self, name: str, script: dict[str, Any]) -> None:
         """Start a node that follows the script (fields of scripted.Script); return when it runs."""
@@ -343,7 +347,7 @@ async def test_after_a_heal_data_flows_at_the_next_retransmission(world: World) 
     await world.until(lambda: number in numbers(world, "broker-1", "got"))
     arrived = next(s for s in world.sightings("broker-1") if s.text == f"got {number}")
     expected_ms = retransmission_at(first.at_ms, healed_ms)
-    assert expected_ms - 50.0 <= arrived.at_ms <= expected_ms + SLACK_MS, (first, healed_ms, arrived)
+    assert expected_ms - 50.0 <= arrived.at_ms <= expected_ms + world.slack_ms, (first, healed_ms, arrived)
 
 
 async def test_a_connection_is_opened_when_its_syn_is_repeated(world: World) -> None:
@@ -358,7 +362,7 @@ async def test_a_connection_is_opened_when_its_syn_is_repeated(world: World) -> 
     opened = await seen(world, "broker-0", "opened")
     healed_ms = world.events("broker-0", "fault_healed")[0]["at_ms"]
     expected_ms = retransmission_at(began.at_ms, healed_ms, SYN)
-    assert expected_ms - 50.0 <= opened.at_ms <= expected_ms + SLACK_MS, (began, healed_ms, opened)
+    assert expected_ms - 50.0 <= opened.at_ms <= expected_ms + world.slack_ms, (began, healed_ms, opened)
 
 
 async def test_an_unanswered_connection_times_out(world: World) -> None:
@@ -368,7 +372,7 @@ async def test_an_unanswered_connection_times_out(world: World) -> None:
     began = await seen(world, "broker-0", "started")
     lost = await seen(world, "broker-0", "lost ours TIMED_OUT connection timed out", limit_ms=140_000.0)
     expected_ms = given_up_at(began.at_ms, SYN)
-    assert expected_ms - 1_000.0 <= lost.at_ms <= expected_ms + SLACK_MS, "5 x 1 + 2 + 4 + ... + 64 s and a little more"
+    assert expected_ms - 1_000.0 <= lost.at_ms <= expected_ms + world.slack_ms, "5 x 1 + 2 + 4 + ... + 64 s"
 
 
 async def test_a_death_behind_a_cut_shows_after_the_heal(world: World) -> None:
@@ -432,7 +436,7 @@ async def test_a_link_of_little_bandwidth_lets_one_frame_through_after_the_other
     await seen(world, "broker-1", "got", before + 8)
     got = [sighting.at_ms for sighting in world.sightings("broker-1") if sighting.text.startswith("got")]
     slow = got[before + 2 : before + 8]  # what was on its way came first
-    assert min(gaps(slow)) > 1_000.0 - SLACK_MS and slow[-1] - slow[0] >= 5_000.0 - SLACK_MS
+    assert min(gaps(slow)) > 1_000.0 - world.slack_ms and slow[-1] - slow[0] >= 5_000.0 - world.slack_ms
     assert (await world.heal(rule))["broker-0"] >= 5
     first = len(texts(world, "broker-0", "said")) + 1
     await seen(world, "broker-1", f"got {first + 5}")
@@ -463,7 +467,7 @@ async def test_a_reset_at_an_age_ends_later_connections_too(world: World) -> Non
     accepted = [one.at_ms for one in world.sightings("broker-1") if one.text.startswith("accepted")]
     lost = [one.at_ms for one in world.sightings("broker-1") if one.text.startswith("lost")]
     ages = [end - begin for begin, end in zip(accepted, lost, strict=False)]
-    assert all(2_000.0 - SLACK_MS <= age_ms <= 2_000.0 + SLACK_MS for age_ms in ages), ages
+    assert all(2_000.0 - world.slack_ms <= age_ms <= 2_000.0 + world.slack_ms for age_ms in ages), ages
 
 
 async def test_a_reset_spares_other_links_and_connections_that_the_other_end_opened(world: World) -> None:
@@ -610,7 +614,7 @@ async def test_a_wall_clock_jumps_and_timers_do_not_notice(world: World) -> None
     await world.change(ClockJump("broker-0", jump_ms=3_600_000.0))
     assert await ahead_ms("broker-0") == right_ms + 3_600_000
     assert await ahead_ms("broker-1") == right_ms
-    assert max(gaps(await journalled(world, "broker-0", 4))) < 50.0 + SLACK_MS
+    assert max(gaps(await journalled(world, "broker-0", 4))) < 50.0 + world.slack_ms
     await world.kill("broker-0")
     await world.respawn("broker-0")
     assert await ahead_ms("broker-0") == right_ms + 3_600_000

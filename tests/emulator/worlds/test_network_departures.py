@@ -14,7 +14,7 @@ import trio
 from emulator.faults.enforcement import LinkState
 from emulator.worlds.network.connection import Connection, State
 from emulator.worlds.network.shell import LEAVE_LIMIT_MS
-from tests.emulator.worlds.conformance import SLACK_MS, numbers, seen, texts
+from tests.emulator.worlds.conformance import numbers, seen, texts
 from tests.emulator.worlds.network_world import NetworkWorld, network_world
 
 pytestmark = [pytest.mark.trio, pytest.mark.network]
@@ -40,13 +40,13 @@ async def ended_after_ms(world: NetworkWorld, words: str) -> float:
 
 @pytest.mark.parametrize("kind", ["cut", "hold"])
 async def test_an_end_waits_for_no_heal(world: NetworkWorld, kind: str) -> None:
-    assert await ended_after_ms(world, f"{kind} broker-0 broker-1") < SLACK_MS
+    assert await ended_after_ms(world, f"{kind} broker-0 broker-1") < world.slack_ms
     assert not texts(world, "broker-1", "lost")
 
 
 async def test_an_end_waits_for_a_slow_link_and_not_for_ever(world: NetworkWorld) -> None:
     took_ms = await ended_after_ms(world, "bandwidth broker-0 broker-1 1B")
-    assert LEAVE_LIMIT_MS <= took_ms < LEAVE_LIMIT_MS + 2 * SLACK_MS
+    assert LEAVE_LIMIT_MS <= took_ms < LEAVE_LIMIT_MS + 2 * world.slack_ms
     await seen(world, "broker-1", "lost theirs closed by peer")
     got = numbers(world, "broker-1", "got")
     assert got == list(range(1, len(got) + 1)) and len(got) < 10

@@ -14,7 +14,7 @@ from emulator.topology import Node, three_azs
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.messages.session_messages import PingRequest
 from tests.emulator.worlds.conformance import *  # noqa: F403
-from tests.emulator.worlds.conformance import LIMIT_MS, Sighting, numbers, seen, texts
+from tests.emulator.worlds.conformance import LIMIT_MS, SLACK_MS, Sighting, numbers, seen, texts
 from tests.emulator.worlds.scripted import JOURNAL, Script, ScriptedMachine
 
 pytestmark = pytest.mark.trio
@@ -56,6 +56,10 @@ class Simulated:
 
     async def heal(self, rule: str) -> dict[str, int]:
         return self._world.heal(rule)
+
+    @property
+    def slack_ms(self) -> float:
+        return SLACK_MS
 
     async def kill(self, name: str) -> None:
         self._world.kill(name)
