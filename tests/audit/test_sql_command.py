@@ -203,7 +203,7 @@ REFUSED = (
 
 @pytest.fixture
 def without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
-    def spark_of(*_: object) -> None:
+    def spark_of(*_: object, **__: object) -> None:
         raise AssertionError("Spark starts")
 
     monkeypatch.setattr("audit.commands.spark_of", spark_of)
@@ -257,7 +257,7 @@ def test_names_that_a_statement_makes_are_known(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Also a table's old name, with a warning."""
-    monkeypatch.setattr("audit.commands.spark_of", lambda *_: nullcontext((spark, tmp_path)))
+    monkeypatch.setattr("audit.commands.spark_of", lambda *_, **__: nullcontext((spark, tmp_path)))
     queries = (
         "SELECT count(*) AS n FROM records",
         "CREATE TEMPORARY VIEW mine AS SELECT 1 AS a",

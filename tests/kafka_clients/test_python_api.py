@@ -106,7 +106,7 @@ import audit.report
 import audit.audited_run
 from emulator.runs.verdict_file import Verdict
 
-audit.commands.spark_of = lambda master, size_bytes: contextlib.nullcontext((None, "nowhere"))
+audit.commands.spark_of = lambda master, size_bytes, shared: contextlib.nullcontext((None, "nowhere"))
 audit.report.write_report = lambda run, verdict, home: None
 
 

@@ -36,6 +36,8 @@ ERAS = (
     ("2.0.0", "2.0.1"),
     ("2.1", "2.2", "2.3", "2.4", "2.5", "2.6"),
     ("2.7", "2.8"),
+    ("3.0", "3.1", "3.2"),
+    ("3.3", "3.4", "3.5", "3.6", "3.7", "3.8", "3.9"),
 )
 ERA_PLAYS = [
     (name, max(versions, key=LADDER.index))
@@ -206,9 +208,13 @@ def test_a_rule_that_looked_at_ids_would_be_found_out(monkeypatch: pytest.Monkey
     offline = elections.offline
 
     def lowest_id(
-        assignment: Sequence[BrokerId], state: Leadership, live: Collection[BrokerId], unclean: bool
+        assignment: Sequence[BrokerId],
+        state: Leadership,
+        live: Collection[BrokerId],
+        unclean: bool,
+        marks_recovery: bool = False,
     ) -> Leadership | None:
-        return offline(sorted(assignment), state, live, unclean)
+        return offline(sorted(assignment), state, live, unclean, marks_recovery=marks_recovery)
 
     monkeypatch.setattr(elections, "offline", lowest_id)
     scenario = CATALOGUE["az-isolated-leader"]

@@ -236,7 +236,7 @@ def parks_and_forgets() -> Patches:
 
 
 def elects_none() -> Patches:
-    def elect_none(assignment: Any, state: Any, live: Any, unclean: bool) -> None:
+    def elect_none(assignment: Any, state: Any, live: Any, unclean: bool, **_marks: bool) -> None:
         return None
 
     return [(elections, "offline", elect_none)]

@@ -148,8 +148,8 @@ def shrunk_before_it_is_recorded() -> Patches:
 def elects_any_replica() -> Patches:
     offline = elections.offline
 
-    def anybody(assignment: Any, state: Any, live: Any, unclean: bool) -> Any:
-        return offline(assignment, msgspec.structs.replace(state, isr=tuple(assignment)), live, unclean)
+    def anybody(assignment: Any, state: Any, live: Any, unclean: bool, **marks: bool) -> Any:
+        return offline(assignment, msgspec.structs.replace(state, isr=tuple(assignment)), live, unclean, **marks)
 
     return [(elections, "offline", anybody)]
 
