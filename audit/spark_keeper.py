@@ -54,9 +54,6 @@ SESSION_TIMEOUT: Final = "5m"
 """A killed command's session is dropped after this time."""
 STARTED: Final = re.compile(rb"Spark Connect server started at: 127\.0\.0\.1:([0-9]+)")
 
-# All of Java's compilers: a server that serves many audits wins back what the better one costs.
-TUNING: Final = tuple(option for option in TUNING_OPTIONS["quick"] if option != "-XX:TieredStopAtLevel=1")
-
 
 class Server(msgspec.Struct, frozen=True):
     """A running server, as in its file.
@@ -116,7 +113,7 @@ def _java(java: Java, folder: Path, token: str) -> Iterator[subprocess.Popen[byt
     }
     command = [
         *ending_with_us(),
-        *jvm_command(java, folder, TUNING, HEAP_MIB),
+        *jvm_command(java, folder, TUNING_OPTIONS["quick"], HEAP_MIB),
         *("org.apache.spark.deploy.SparkSubmit", "--master", "local[*]"),
         *("--class", "org.apache.spark.sql.connect.service.SparkConnectServer"),
         *(word for key, value in settings.items() for word in ("--conf", f"{key}={value}")),
