@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from audit.input import AuditInputError, RunDirectory, UnusableRun, look_for_runs, require_writable
-from audit.spark_session import DEFAULT_MASTER as DEFAULT_MASTER
+from audit.java import is_remote
 from audit.spark_session import (
+    DEFAULT_MASTER,
     GatewayError,
     NoJavaError,
     SparkFailed,
@@ -28,7 +29,7 @@ from audit.spark_session import (
     start_gateway,
     tuning_for,
 )
-from audit.warm_spark import remote_session, wanted, warm_session
+from audit.warm_spark import is_wanted, remote_session, warm_session
 from emulator.judging.ci_reports import NO_REPORTS, CiReports
 from emulator.regular_files import reason
 from emulator.run_layout import shown
@@ -58,7 +59,6 @@ if TYPE_CHECKING:
 
     from audit.expected import Expected
 
-REMOTE = "sc://"
 EVIDENCE_SHOWN_MAX = 5
 REPORTS_UNASKED_MAX = 20
 """Maximum of runs that get a page by default.
@@ -344,11 +344,11 @@ def spark_of(
     Java suffice; then and in a remote server there is Spark's DataFrame interface alone. `lasting`: for a prompt.
     """
     with scratch() as directory:
-        if master.startswith(REMOTE):
+        if is_remote(master):
             with remote_session(master, settings) as spark:
                 yield spark, directory
             return
-        if shared and master == DEFAULT_MASTER and tuning_for(event_bytes) == "quick" and wanted(os.environ):
+        if shared and master == DEFAULT_MASTER and tuning_for(event_bytes) == "quick" and is_wanted(os.environ):
             with warm_session(settings, lasting=lasting) as spark:
                 yield spark, directory
             return

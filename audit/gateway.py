@@ -145,9 +145,7 @@ class Gateway:
 
     def log_tail(self) -> str:
         """The end of the log as a sentence that follows an error's own."""
-        lines = self.log.read_bytes()[-LOG_TAIL_BYTES:].decode(errors="replace").splitlines()
-        text = "\n".join(line for line in lines if not line.startswith("\tat ")).strip()
-        return f" Its last words:\n{text}" if text else " It printed nothing."
+        return tail_of([self.log])
 
     def close(self, *, at_once: bool = False) -> None:
         """End the session and the virtual machine, by closing its standard input or by force.
@@ -194,6 +192,17 @@ class Gateway:
 
     def __exit__(self, *exc_info: object) -> None:
         self.close()
+
+
+def tail_of(logs: Sequence[Path]) -> str:
+    """The ends of logs as a sentence that follows an error's own, without Java's stacks."""
+    lines: list[str] = []
+    for log in filter(Path.exists, logs):
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - LOG_TAIL_BYTES))
+            lines += file.read(LOG_TAIL_BYTES).decode(errors="replace").splitlines()
+    text = "\n".join(line for line in lines if not line.startswith("\tat ")).strip()
+    return f" Its last words:\n{text}" if text else " It printed nothing."
 
 
 def tuning_for(event_bytes: int) -> Tuning:

@@ -64,13 +64,18 @@ def require_java(master: str | None) -> None:
     """Look for the Java that a command is going to start Spark with.
 
     `master`: Spark's; None, or a server's URL (sc://HOST:PORT), starts no Spark. Raises NoJavaError."""
-    if master is not None and not master.startswith("sc://"):
+    if master is not None and not is_remote(master):
         find_java(os.environ, alone=is_local(master))
 
 
 def is_local(master: str) -> bool:
     """True when the executors live in the driver's own virtual machine."""
     return master == "local" or master.startswith("local[")
+
+
+def is_remote(master: str) -> bool:
+    """True for the URL of a Spark Connect server, which runs already."""
+    return master.startswith("sc://")
 
 
 def java_major(command: Path) -> int | None:

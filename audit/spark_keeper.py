@@ -36,7 +36,7 @@ import msgspec
 from audit.gateway import TUNING_OPTIONS, ending_with_us, jvm_command
 from audit.java import Java, find_java
 from audit.spark_home import spark_home
-from audit.spark_session import SETTINGS
+from audit.spark_session import ON_LOOPBACK, settings_in
 from emulator.identity import Identity, mine
 from emulator.regular_files import write_whole
 from emulator.toplevel_errors import ended
@@ -102,11 +102,9 @@ def _end(number: int, frame: FrameType | None) -> None:
 @contextlib.contextmanager
 def _java(java: Java, folder: Path, token: str) -> Iterator[subprocess.Popen[bytes]]:
     """The server's Java while the context lasts."""
-    settings = SETTINGS | {
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.local.dir": str(folder / "tmp"),
-        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+    settings = {
+        **settings_in(folder),
+        **ON_LOOPBACK,
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": "0",
         "spark.connect.session.manager.defaultSessionTimeout": SESSION_TIMEOUT,
@@ -160,7 +158,10 @@ def _wait(process: subprocess.Popen[bytes], folder: Path, idle_s: float, unused:
     used = time.monotonic()
     users = (folder / USERS_FILE).open("ab")
     while process.poll() is None and (folder / SERVER_FILE).exists():
-        unused.wait(min(IDLE_POLL_S, idle_s)) if not unused.is_set() else time.sleep(POLL_S)
+        if unused.is_set():
+            time.sleep(POLL_S)
+        else:
+            unused.wait(min(IDLE_POLL_S, idle_s))
         try:
             fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from audit.gateway import READY_TIMEOUT_S, Gateway, GatewayError, Tuning, start_gateway, tuning_for
@@ -59,6 +60,8 @@ SETTINGS = {
     # scheduled.
     "spark.sql.shuffle.partitions": "2",
 }
+
+ON_LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
 # Generating, compiling and loading a class per query costs more than interpreting a few thousand rows.
 QUICK_SETTINGS = {
@@ -128,15 +131,18 @@ def spark_faults(gateway: Gateway) -> Iterator[None]:
 
 
 def _settings(gateway: Gateway) -> dict[str, str]:
-    settings = SETTINGS | {
-        "spark.local.dir": str(gateway.directory / "tmp"),
-        "spark.sql.warehouse.dir": str(gateway.directory / "warehouse"),
-    }
+    settings = settings_in(gateway.directory)
     if gateway.tuning == "quick":
         settings |= QUICK_SETTINGS
     if is_local(gateway.master):
-        settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+        settings |= ON_LOOPBACK
     return settings
+
+
+def settings_in(directory: Path) -> dict[str, str]:
+    """SETTINGS of a Spark whose files lie in `directory` alone."""
+    places = {"spark.local.dir": "tmp", "spark.sql.warehouse.dir": "warehouse"}
+    return SETTINGS | {key: str(directory / name) for key, name in places.items()}
 
 
 def first_line(error: Exception) -> str:

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 
 import msgspec
 
+from audit.gateway import tail_of
 from audit.java import NoJavaError, find_java
 from audit.spark_home import archive_path
 from audit.spark_keeper import KEEPER_FILE, LOG_FILE, SERVER_FILE, USERS_FILE, Server
@@ -45,7 +46,6 @@ AT_ONCE_MAX: Final = 4
 FOLDERS: Final = "spark"
 START_FILE: Final = "start"
 KEEPER_LOG: Final = "keeper.log"
-LOG_TAIL_BYTES: Final = 2_000
 POLL_S: Final = 0.02
 STOP_TIMEOUT_S: Final = 20.0
 
@@ -53,7 +53,7 @@ CHOICE: Final = "FAULTLINE_SPARK"
 """Environment variable: `warm` or `cold` (each command has a Spark of its own)."""
 
 
-def wanted(environ: Mapping[str, str]) -> bool:
+def is_wanted(environ: Mapping[str, str]) -> bool:
     """Whether commands share a server.
 
     Raises GatewayError: the variable CHOICE has an unknown value.
@@ -95,7 +95,7 @@ def server_of(folder: Path) -> Server | None:
 def is_running() -> bool:
     """Whether a server of this installation runs, and commands share it."""
     try:
-        return wanted(os.environ) and server_of(own_folder()) is not None
+        return is_wanted(os.environ) and server_of(own_folder()) is not None
     except (GatewayError, NoJavaError, OSError):  # without a folder or a Java there is none
         return False
 
@@ -114,7 +114,7 @@ def used(folder: Path, idle_s: float | None = None, *, lasting: bool = False) ->
         fcntl.flock(users, fcntl.LOCK_SH)
         os.utime(users.fileno())
         try:
-            yield _found(folder, idle_s if idle_s is not None else CI_IDLE_S if os.environ.get("CI") else IDLE_S)
+            yield _found(folder, idle_s)
         finally:
             os.utime(users.fileno())
 
@@ -134,8 +134,10 @@ def _locked(file: BinaryIO, how: int) -> bool:
     return True
 
 
-def _found(folder: Path, idle_s: float) -> Server:
+def _found(folder: Path, idle_s: float | None) -> Server:
     """The running server, or a new one. One command at a time looks."""
+    if idle_s is None:
+        idle_s = CI_IDLE_S if os.environ.get("CI") else IDLE_S
     with (folder / START_FILE).open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         server = server_of(folder)
@@ -156,7 +158,8 @@ def _started(folder: Path, idle_s: float) -> Server:
             if (server := server_of(folder)) is not None:
                 return server
             time.sleep(POLL_S)
-    raise GatewayError(f"Spark's server did not start (code {code}).{_tail(folder)}")
+    tail = tail_of([folder / KEEPER_LOG, folder / LOG_FILE])
+    raise GatewayError(f"Spark's server did not start (code {code}).{tail}")
 
 
 def _end_leftover(folder: Path) -> None:
@@ -166,23 +169,12 @@ def _end_leftover(folder: Path) -> None:
     (folder / SERVER_FILE).unlink(missing_ok=True)
 
 
-def _tail(folder: Path) -> str:
-    lines = []
-    for name in (KEEPER_LOG, LOG_FILE):
-        try:
-            lines += read_regular(folder / name)[-LOG_TAIL_BYTES:].decode(errors="replace").splitlines()
-        except FileNotFoundError:
-            continue
-    text = "\n".join(line for line in lines if line.strip() and not line.startswith("\tat "))
-    return f" Its last words:\n{text}" if text else " It printed nothing."
-
-
 def hold(stack: ExitStack) -> None:
     """Keep this installation's server to the end of the stack, and end it then if unused.
 
     Where none can be, nothing is kept; an audit has the reason."""
     try:
-        if not wanted(os.environ):
+        if not is_wanted(os.environ):
             return
         folder = own_folder()
     except (GatewayError, NoJavaError, OSError):

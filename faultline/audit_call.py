@@ -13,10 +13,10 @@ import msgspec
 import trio
 
 from audit.audited_run import audit_runs, write_verdict
-from audit.commands import DEFAULT_MASTER, spark_of
+from audit.commands import spark_of
 from audit.input import AuditInputError, find_run
 from audit.report import write_report
-from audit.spark_session import GatewayError, NoJavaError, SparkFailed, spark_is_taken
+from audit.spark_session import DEFAULT_MASTER, GatewayError, NoJavaError, SparkFailed, spark_is_taken
 from emulator.cluster.cluster_registry import registered
 from emulator.cluster.control_requests import Refused as NotNow
 from emulator.cluster.event_snapshot import copy_moment

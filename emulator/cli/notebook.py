@@ -111,7 +111,8 @@ def ask(places: str | Sequence[str], query: str, rows_max: int = ROWS_MAX) -> An
 def _spark() -> SparkSession:
     """The process's Spark session, started by the first query."""
     if not _session:
-        from audit.commands import DEFAULT_MASTER, spark_of
+        from audit.commands import spark_of
+        from audit.spark_session import DEFAULT_MASTER
 
         kept = contextlib.ExitStack()
         spark, _ = kept.enter_context(spark_of(DEFAULT_MASTER, 0))

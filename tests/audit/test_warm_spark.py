@@ -19,7 +19,7 @@ import pytest
 from audit import warm_spark
 from audit.spark_keeper import SERVER_FILE, Server
 from audit.spark_session import GatewayError
-from audit.warm_spark import AT_ONCE_MAX, hold, is_running, own_folder, running, server_of, stop, used, wanted
+from audit.warm_spark import AT_ONCE_MAX, hold, is_running, is_wanted, own_folder, running, server_of, stop, used
 from tests.audit.trace import dual_leader
 from tests.patience import PATIENCE_S
 
@@ -179,6 +179,6 @@ def test_a_broken_file_is_no_server(text: str, folder: Path) -> None:
 
 
 def test_the_environment_chooses() -> None:
-    assert wanted({}) and wanted({warm_spark.CHOICE: "warm"}) and not wanted({warm_spark.CHOICE: "cold"})
+    assert is_wanted({}) and is_wanted({warm_spark.CHOICE: "warm"}) and not is_wanted({warm_spark.CHOICE: "cold"})
     with pytest.raises(GatewayError, match="FAULTLINE_SPARK=hot: no such choice; expected warm or cold"):
-        wanted({warm_spark.CHOICE: "hot"})
+        is_wanted({warm_spark.CHOICE: "hot"})

@@ -21,8 +21,9 @@ from typing import Any
 import msgspec
 
 from audit.audited_run import audit_runs
-from audit.commands import DEFAULT_MASTER, spark_of
+from audit.commands import spark_of
 from audit.input import find_runs
+from audit.spark_session import DEFAULT_MASTER
 from benchmarks.figure_records import Figure, show, write
 from emulator.run_layout import EVENTS_FOLDER, event_paths
 from emulator.runs.verdict_file import Verdict

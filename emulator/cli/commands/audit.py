@@ -22,11 +22,11 @@ from emulator.runs.scratch import scratch
 @reports_errors("audit", AuditInputError, NoJavaError, UnusablePlace)
 def audit_runs_command(runs: Sequence[str], options: AuditOptions) -> int:
     """Run the audit; returns its exit code, or 3 when a running cluster does not respond."""
-    ci_reports = options.ci_reports
+    ci_reports, master = options.ci_reports, options.remote or options.master
     check_places(ci_reports.places, options.out)
     found, unusable = look_for_runs(runs)
     if found:
-        require_java(options.remote or options.master)
+        require_java(master)
     homes: dict[Path, Path] = {}
     given: list[str] = []
     with ExitStack() as stack:
@@ -49,6 +49,6 @@ def audit_runs_command(runs: Sequence[str], options: AuditOptions) -> int:
             homes[copy] = run.path
             given.append(str(copy))
         return audit_command(
-            given, options.remote or options.master, options.out, options.json, homes, ci_reports, options.check,
-            options.reports, options.verbose, unusable, options.cold,
+            given, master, options.out, options.json, homes, ci_reports, options.check, options.reports,
+            options.verbose, unusable, options.cold,
         )  # fmt: skip

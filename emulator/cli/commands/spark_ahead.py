@@ -98,8 +98,7 @@ class OwnSpark(Spark):
     """A Java of the run's own. Raises SparkMissing."""
 
     def __init__(self, run: Path, scratch: Path) -> None:
-        from audit.commands import DEFAULT_MASTER
-        from audit.spark_session import find_java, start_gateway
+        from audit.spark_session import DEFAULT_MASTER, find_java, start_gateway
 
         super().__init__(run, scratch)
         require_spark(DEFAULT_MASTER)
