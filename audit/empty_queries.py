@@ -56,11 +56,6 @@ def parsed(query: str) -> exp.Expr:
     return parse_one(query, dialect="spark")
 
 
-def tables_of(query: str) -> set[str]:
-    """Names of all tables that the query reads, those of its own WITH included."""
-    return {table.name.lower() for table in parsed(query).find_all(exp.Table)}
-
-
 _Named = Mapping[str, Callable[[], bool]]
 """{name of a WITH: whether it is empty}"""
 

@@ -53,10 +53,10 @@ def _prepare_small(spark: SparkSession, runs: Sequence[RunDirectory], lines: Dat
     if not ahead:
         facts.learn_events("lines")
     lives = lives_in_files(runs)
-    families = frozenset(table for table in TABLES if ahead or not facts.is_empty(f"SELECT * FROM {table}"))
+    families = frozenset(table for table in TABLES if not facts.is_empty(f"SELECT * FROM {table}"))
     # A scan of kept rows copies them whole, so each family is kept for itself (docs/audit-cost.md).
     _open(facts, lines, _of_family(lines, "rest"), lives, families=families, keep=in_memory)
-    facts.note_empty({"logs": LOGS})
+    facts.note_empty("logs", LOGS)
     in_memory(_without_gone(facts.sql(LOGS), lives)).createOrReplaceTempView("logs")
     if not ahead:
         make(facts.queries_of((("rest", *families), ("logs",))))
@@ -85,7 +85,7 @@ def _prepare_big(spark: SparkSession, runs: Sequence[RunDirectory], kept: Kept) 
     else:
         facts.sql(LOGS).limit(0).createOrReplaceTempView("cut_logs")
         facts.keep(ground)
-    facts.note_empty({"logs": LOGS_OF_BIG})
+    facts.note_empty("logs", LOGS_OF_BIG)
     _without_gone(facts.sql(LOGS_OF_BIG), lives).createOrReplaceTempView("logs")
     facts.keep({"falls": FALLS, **of_logs})
     for floor in others:
@@ -115,7 +115,7 @@ def _open(
         if table in ("operations", "reads"):
             rows = rows.withColumn("gone", F.expr(lives.gone))
         (keep(rows) if table in families else rows).createOrReplaceTempView(table)
-    facts.note_empty({"states": STATES})
+    facts.note_empty("states", STATES)
     facts.sql(STATES).createOrReplaceTempView("states")
 
 

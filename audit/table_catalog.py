@@ -110,21 +110,25 @@ class Facts(NamedTuple):
 
         query = re.sub(r"/\*few\((\w+)\)\*/", few, query.replace("/*gather*/", gather))
         query = re.sub(r"/\*spread\(([\w, ]+)\)\*/", spread, query)
-        return self.spark.sql(query if self.small else query.replace("--big ", ""))
+        return self.spark.sql(self._of_size(query))
+
+    def _of_size(self, query: str) -> str:
+        return query if self.small else query.replace("--big ", "")
 
     def is_empty(self, query: str) -> bool:
         """Whether the query provably has no row."""
-        return self.known is not None and is_empty(query if self.small else query.replace("--big ", ""), self.known)
+        return self.known is not None and is_empty(self._of_size(query), self.known)
 
-    def note_empty(self, queries: Mapping[str, str]) -> None:
-        """Note which tables provably have no row. `queries`: {table: its query}."""
-        if self.known is not None:
-            self.known.empty.update(table for table, query in queries.items() if self.is_empty(query))
+    def note_empty(self, table: str, query: str) -> None:
+        """Note that the table has no row, if its query provably has none."""
+        if self.known is not None and self.is_empty(query):
+            self.known.empty.add(table)
 
     def learn_events(self, lines: str) -> None:
-        """Learn which events the tables of events have from `lines`, a table with their families.
+        """Learn which events the tables of events have from `lines`, a table with their kinds.
 
-        A broken line is in no such table."""
+        A broken line is in no such table.
+        """
         assert self.known is not None
         columns = ", ".join(EVENT_COLUMNS)
         rows = self.spark.sql(f"SELECT DISTINCT {columns} FROM {lines} WHERE problem IS NULL").collect()
@@ -165,11 +169,10 @@ class Facts(NamedTuple):
 
         Those of a big run lie in files if `in_files` has a path.
         """
-        empty = {table for table, query in tables.items() if self.is_empty(query)}
 
         def made(table: str) -> tuple[DataFrame, int]:
             rows = self.sql(tables[table])
-            if table in empty:
+            if self.is_empty(tables[table]):
                 return rows.sparkSession.createDataFrame([], rows.schema), 0
             if self.small:
                 rows = in_memory(rows)
@@ -187,12 +190,11 @@ class Facts(NamedTuple):
                 self.known.empty.add(table)
             if not are_few(number):
                 self.many.add(table)
-            placed_rows = rows if number < 0 or self.small else placed(rows, number)
-            placed_rows.createOrReplaceTempView(table)
+            (rows if number < 0 or self.small else placed(rows, number)).createOrReplaceTempView(table)
 
 
 def make(makers: Sequence[Sequence[DataFrame]]) -> None:
-    """Run such queries, list by list."""
+    """Run the queries of `Facts.queries_of`, list by list."""
     for floor in makers:
         side_by_side(lambda query: query.collect(), floor)
 
