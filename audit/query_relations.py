@@ -166,7 +166,7 @@ def _descended(
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """` ; nearest: NAME` as the end of a message; "" without a near name."""
+    """`; nearest: NAME` as the end of a message; "" without a near name."""
     by_lower = {one.lower(): one for one in names}
     close = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
     return f"; nearest: {by_lower[close[0]]}" if close else ""

@@ -8,7 +8,6 @@ Spark starts (`audit.query_names`).
 from __future__ import annotations
 
 import csv
-import difflib
 import re
 import sys
 import warnings
@@ -146,19 +145,21 @@ def refusal(query: str, tables: Opened) -> str | None:
 
 def explained(error: PySparkException, spark: SparkSession, query: str = "", tables: Sequence[str] = ()) -> str:
     """Reason why Spark refused a query, with the nearest existing name and the place."""
+    from audit.query_relations import nearest
+
     about = error.getMessageParameters() or {}
     place = _place_of(error, query)
     match (error.getCondition() or "").partition(".")[0]:
         case "UNRESOLVED_COLUMN":
-            nearest = _plain(about.get("proposal", "")).split(", ")[0]
-            return f"no column {_plain(about['objectName'])}" + (f"; nearest: {nearest}" if nearest else "") + place
+            near = _plain(about.get("proposal", "")).split(", ")[0]
+            return f"no column {_plain(about['objectName'])}" + (f"; nearest: {near}" if near else "") + place
         case "TABLE_OR_VIEW_NOT_FOUND":
             table = _plain(about["relationName"])
-            return f"no table {table}{_nearest(table, tables)}{place}"
+            return f"no table {table}{nearest(table, tables)}{place}"
         case "UNRESOLVED_ROUTINE":
             function = _plain(about["routineName"])
             functions = [row["function"] for row in spark.sql("SHOW FUNCTIONS").collect()]
-            return f"no function {function}{_nearest(function, functions)}{place}"
+            return f"no function {function}{nearest(function, functions)}{place}"
     first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
     words = re.sub(r"^\[[A-Z0-9_.]+\] ", "", first.strip())
     reason = re.sub(r"\.?\s*SQLSTATE: \w+", "", words).rstrip("; .")
@@ -282,11 +283,6 @@ def _piped() -> Iterator[str]:
             lines = []
     if query := "".join(lines).strip():
         yield query
-
-
-def _nearest(name: str, names: Sequence[str]) -> str:
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    return f"; nearest: {close[0]}" if close else ""
 
 
 def _plain(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from importlib import import_module
 
 from audit.checks.check import Check
@@ -20,9 +21,11 @@ def _check_of(name: str) -> Check:
 CHECKS: dict[str, Check] = {name: _check_of(name) for name in check_table.CHECKS}
 
 
-def check_named(name: str) -> Check:
+def check_named(name: str, among: Mapping[str, Check] = CHECKS) -> Check:
     """The check of that name. Raises KeyError, with the nearest known name in its message."""
-    if name in CHECKS:
-        return CHECKS[name]
-    close = difflib.get_close_matches(name, CHECKS, n=1)
-    raise KeyError(f"no check is called {name!r}" + (f"; nearest: {close[0]}" if close else ""))
+    if name in among:
+        return among[name]
+    close = difflib.get_close_matches(name, among, n=1)
+    raise KeyError(
+        f"no check is called {name!r}; " + (f"nearest: {close[0]}" if close else "`faultline checks` lists them")
+    )

@@ -1,12 +1,12 @@
 """`faultline checks`: the checks of the audit, or one check with its tables and SQL."""
 
-import difflib
 import textwrap
 
 import msgspec
 
 from audit.check_tables import MEANINGS, tables_read
 from audit.checks.check import Check
+from audit.checks.check_registry import check_named
 from audit.checks.own import all_checks
 from audit.input import AuditInputError
 from emulator.cli.commands.command_errors import CommandFailed, reports_errors
@@ -40,12 +40,10 @@ def show_command(name: str, /, *, json: bool = False) -> int:
     json
         Print the check as JSON.
     """
-    checks = {check.name: check for check in all_checks(())}
-    if name not in checks:
-        close = difflib.get_close_matches(name, checks, n=1)
-        near = f"nearest: {close[0]}" if close else "`faultline checks` lists them"
-        raise CommandFailed(f"no check is called {name!r}; {near}")
-    check = checks[name]
+    try:
+        check = check_named(name, {check.name: check for check in all_checks(())})
+    except KeyError as error:
+        raise CommandFailed(error.args[0]) from None
     if json:
         print(msgspec.json.format(msgspec.json.encode(_as_object(check)), indent=2).decode())
     else:
