@@ -169,9 +169,7 @@ class AlterIsr:
         if error in NOT_MADE and rule in ("reverts", "resends"):
             self._not_made(partition, error)
             return False
-        self._counts.failed += 1
-        isr = partition.pending.isr if partition.pending is not None else []
-        partition.tell_isr_change_ended(isr, f"refused: {error.name}", -1)
+        self._refused(partition, error)
         if error in GIVE_UP:
             return False
         if rule == "raises":
@@ -187,9 +185,13 @@ class AlterIsr:
         return False
 
     def _not_made(self, partition: Partition, error: ErrorCode) -> None:
+        self._refused(partition, error)
+        partition.isr_change_reverted()
+
+    def _refused(self, partition: Partition, error: ErrorCode) -> None:
+        """Count a refused change, and emit its end."""
         self._counts.failed += 1
         isr = partition.pending.isr if partition.pending is not None else []
-        partition.isr_change_reverted()
         partition.tell_isr_change_ended(isr, f"refused: {error.name}", -1)
 
     def _apply(self, partition: Partition, changed: IsrChanged) -> None:
