@@ -38,7 +38,6 @@ class QuorumContext:
         draw: Callable[[int], int],
     ) -> None:
         self.me = me
-        self.voters = list(voters)
         self.settings = settings
         self.features = features
         self.log = log

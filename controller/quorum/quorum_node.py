@@ -73,7 +73,7 @@ class QuorumNode:
 
     @property
     def voters(self) -> list[BrokerId]:
-        return list(self._context.voters)
+        return list(self._context.quorum.voters)
 
     @property
     def state(self) -> EpochState:
