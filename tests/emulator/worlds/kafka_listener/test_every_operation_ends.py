@@ -6,7 +6,7 @@ Links and broker.
 import contextlib
 import socket
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
 import pytest
@@ -202,55 +202,52 @@ def test_every_operation_ends_once(actions: list[tuple[Any, ...]]) -> None:
 
 
 async def _play(actions: list[tuple[Any, ...]]) -> None:
-    async with trio.open_nursery() as nursery:
-        shell = Shell(nursery)
-        with _listening(shell) as (accept, clients):
-            nursery.start_soon(accept)
+    async with _served() as (shell, clients):
+        for action in actions:
+            _act(shell, clients, *action)
             await trio.testing.wait_all_tasks_blocked()
-            for action in actions:
-                _act(shell, clients, *action)
-                await trio.testing.wait_all_tasks_blocked()
-                assert set(_ended(shell).values()) <= {1} and _ended(shell).keys() <= _begun(shell).keys()
-            shell.switchboard.end_translations()
-            assert _begun(shell) == _ended(shell)
-            clients.close_all()
-            nursery.cancel_scope.cancel()
-        shell.switchboard.close_all()
+            assert set(_ended(shell).values()) <= {1} and _ended(shell).keys() <= _begun(shell).keys()
+        shell.switchboard.end_translations()
+        assert _begun(shell) == _ended(shell)
+        clients.close_all()
 
 
 @pytest.mark.trio
 async def test_a_request_that_is_none_is_refused_after_the_answer_to_the_one_before_it() -> None:
     """It is decoded while the one before it waits for its answer."""
-    async with trio.open_nursery() as nursery:
-        shell = Shell(nursery)
-        with _listening(shell) as (accept, clients):
-            nursery.start_soon(accept)
-            clients.send(0, -1, 1, then=b"\0\0\0\x01x")
-            await trio.testing.wait_all_tasks_blocked()
-            assert _begun(shell) and not _ended(shell) and not _refusals(shell)
-            shell.step_all()
-            await trio.testing.wait_all_tasks_blocked()
-            assert [one.outcome for one in shell.emitted if isinstance(one, OperationEnded)] == ["ok"]
-            assert _refusals(shell) == ["a request of 1 bytes has no header"]
-            nursery.cancel_scope.cancel()
-        shell.switchboard.close_all()
+    async with _served() as (shell, clients):
+        clients.send(0, -1, 1, then=b"\0\0\0\x01x")
+        await trio.testing.wait_all_tasks_blocked()
+        assert _begun(shell) and not _ended(shell) and not _refusals(shell)
+        shell.step_all()
+        await trio.testing.wait_all_tasks_blocked()
+        assert [one.outcome for one in shell.emitted if isinstance(one, OperationEnded)] == ["ok"]
+        assert _refusals(shell) == ["a request of 1 bytes has no header"]
 
 
 @pytest.mark.trio
 async def test_a_connection_that_is_reset_within_a_frame_holds_no_bytes() -> None:
+    async with _served() as (shell, clients):
+        clients.send(0, 0, 1)
+        await trio.testing.wait_all_tasks_blocked()
+        shell.step_all()
+        clients.send_bytes(0, frame(2, 0, 1)[:20])
+        await trio.testing.wait_all_tasks_blocked()
+        assert clients.kafka_listener._unended._bytes == 20
+        clients.close(0, reset=True)
+        await trio.testing.wait_all_tasks_blocked()
+        assert clients.kafka_listener._unended._bytes == 0
+
+
+@contextlib.asynccontextmanager
+async def _served() -> AsyncIterator[tuple[Shell, Clients]]:
+    """A shell whose listener accepts connections, and its clients."""
     async with trio.open_nursery() as nursery:
         shell = Shell(nursery)
         with _listening(shell) as (accept, clients):
             nursery.start_soon(accept)
-            clients.send(0, 0, 1)
             await trio.testing.wait_all_tasks_blocked()
-            shell.step_all()
-            clients.send_bytes(0, frame(2, 0, 1)[:20])
-            await trio.testing.wait_all_tasks_blocked()
-            assert clients.kafka_listener._unended._bytes == 20
-            clients.close(0, reset=True)
-            await trio.testing.wait_all_tasks_blocked()
-            assert clients.kafka_listener._unended._bytes == 0
+            yield shell, clients
             nursery.cancel_scope.cancel()
         shell.switchboard.close_all()
 
