@@ -19,10 +19,19 @@ class Node(msgspec.Struct, frozen=True):
     az: str
 
 
+ZOOKEEPER = "zookeeper"
+KRAFT = "kraft"
+
+
 class Topology(msgspec.Struct, frozen=True):
-    """All nodes, in the order of their names; names are unique."""
+    """All nodes, in the order of their names; names are unique.
+
+    `metadata`: where the cluster's state is, ZOOKEEPER (the session service) or KRAFT (the quorum of controllers). In
+    KRaft a node with both roles is a combined one.
+    """
 
     nodes: tuple[Node, ...]
+    metadata: str = ZOOKEEPER
 
     def node(self, name: str) -> Node:
         """Raises KeyError."""
@@ -36,6 +45,11 @@ class Topology(msgspec.Struct, frozen=True):
 
     def in_az(self, az: str) -> tuple[Node, ...]:
         return tuple(node for node in self.nodes if node.az == az)
+
+    @property
+    def voters(self) -> dict[BrokerId, str]:
+        """{id: name} of the nodes of a KRaft quorum that vote."""
+        return {identifier_of(node): node.name for node in self.with_role("controller")}
 
     @property
     def azs(self) -> tuple[str, ...]:

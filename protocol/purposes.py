@@ -9,6 +9,13 @@ LeaderAndIsr, UpdateMetadata, StopReplica.
 """
 TO_CONTROLLER = "to-controller"
 """A broker's channel to the controller: AlterIsr, ControlledShutdown."""
+QUORUM = "quorum"
+"""Nodes of a KRaft quorum among themselves, brokers as observers included: votes, fetches of the metadata log."""
+NODE_TO_CONTROLLER = "node-to-controller"
+"""A broker's channels to the active controller of KRaft.
+
+Registration, heartbeats, AlterPartition, forwarded requests.
+"""
 SESSION = "session"
 """A session client to a session server."""
 ENSEMBLE = "ensemble"
@@ -20,6 +27,8 @@ OBSERVE = "observe"
 CONTROL = "control"
 """The injector's own; no cut touches it."""
 
-ALL = (FETCHER, CONTROLLER, TO_CONTROLLER, SESSION, ENSEMBLE, CLIENT, OBSERVE, CONTROL)
+ALL = (FETCHER, CONTROLLER, TO_CONTROLLER, QUORUM, NODE_TO_CONTROLLER, SESSION, ENSEMBLE, CLIENT, OBSERVE, CONTROL)
+CONTROLLER_PORT = (QUORUM, NODE_TO_CONTROLLER)
+"""Purposes that arrive at the port of a KRaft controller: `cut-controllers` stops these."""
 BROKER_PORT = (FETCHER, CONTROLLER, TO_CONTROLLER, CLIENT)
 """Purposes that arrive at a broker's port: `cut link` stops these (session traffic passes)."""

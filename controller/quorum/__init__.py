@@ -5,7 +5,7 @@ KIP-595 and, from 4.0 on, KIP-996; static voters.
 Reading order:
 
 - `settings`; `quorum_features`: behaviour by release;
-- `quorum_requests`: messages among the nodes; `quorum_inputs`: inputs and effects of a node;
+- `quorum_inputs`: inputs and effects of a node;
 - `quorum_log`: the interface of the log, and the rules of divergence; `election_file`: the file `quorum-state`;
 - `epoch_votes`, `epoch_states`, `leader_state`: the states of a node;
   `vote_rules`: which state grants a vote; `state_transitions`: the durable transitions;

@@ -3,8 +3,8 @@
 Source: KafkaRaftClient.handleFetchRequest, fetchPurgatory.
 """
 
-from controller.quorum.quorum_requests import QuorumFetchRequest, QuorumFetchResponse
 from protocol.ids import BrokerId, Offset
+from protocol.messages.quorum_messages import QuorumFetchRequest, QuorumFetchResponse
 
 
 class ParkedFetch:

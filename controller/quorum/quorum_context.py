@@ -14,11 +14,11 @@ from controller.quorum.peer_requests import PeerRequests
 from controller.quorum.quorum_features import QuorumFeatures
 from controller.quorum.quorum_inputs import QuorumEffect, Respond, SendRequest
 from controller.quorum.quorum_log import QuorumLog
-from controller.quorum.quorum_requests import QuorumFetchResponse, QuorumRequest, QuorumResponse
 from controller.quorum.settings import QuorumSettings
 from controller.quorum.state_transitions import QuorumFault, QuorumState
 from protocol.errors import ErrorCode
 from protocol.ids import NO_BROKER, BrokerId, LeaderEpoch
+from protocol.messages.quorum_messages import QuorumFetchResponse, QuorumRequest, QuorumResponse
 
 SHORT_BACKOFF_STEP_MS = 50
 BACKOFF_STEP_MS = 100

@@ -6,8 +6,8 @@ comes is no input: the node's own timer covers it.
 
 import msgspec
 
-from controller.quorum.quorum_requests import QuorumRequest, QuorumResponse
 from protocol.ids import BrokerId, LeaderEpoch, Offset
+from protocol.messages.quorum_messages import QuorumRequest, QuorumResponse
 from protocol.records.types import Values
 
 # --- inputs: facts ----------------------------------------------------------------------------------------------

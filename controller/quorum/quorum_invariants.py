@@ -15,8 +15,8 @@ from controller.quorum.epoch_states import EpochState
 from controller.quorum.leader_state import CHECK_QUORUM_FACTOR, Leader
 from controller.quorum.quorum_inputs import Respond
 from controller.quorum.quorum_log import QuorumLog
-from controller.quorum.quorum_requests import FETCH_MAX_WAIT_MS, VoteRequest, VoteResponse
 from protocol.ids import FIRST_OFFSET, NO_BROKER, BrokerId, LeaderEpoch, Offset
+from protocol.messages.quorum_messages import FETCH_MAX_WAIT_MS, VoteRequest, VoteResponse
 from protocol.records.types import BatchHeader
 
 

@@ -10,7 +10,11 @@ from controller.quorum.parked_fetches import ParkedFetch
 from controller.quorum.quorum_context import QuorumContext
 from controller.quorum.quorum_inputs import RequestReceived
 from controller.quorum.quorum_log import divergence
-from controller.quorum.quorum_requests import (
+from controller.quorum.vote_rules import grants_pre_vote, grants_vote
+from protocol.errors import ErrorCode
+from protocol.ids import NO_BROKER, BrokerId, LeaderEpoch
+from protocol.messages.quorum_messages import (
+    UNSUPPORTED_PRE_VOTE,
     BeginQuorumEpochRequest,
     BeginQuorumEpochResponse,
     EndQuorumEpochRequest,
@@ -18,13 +22,9 @@ from controller.quorum.quorum_requests import (
     QuorumFetchRequest,
     QuorumFetchResponse,
     QuorumResponse,
-    UnsupportedVersion,
     VoteRequest,
     VoteResponse,
 )
-from controller.quorum.vote_rules import grants_pre_vote, grants_vote
-from protocol.errors import ErrorCode
-from protocol.ids import NO_BROKER, BrokerId, LeaderEpoch
 
 
 class RequestHandling:
@@ -53,7 +53,7 @@ class RequestHandling:
         """Move up to the sender's epoch whatever the answer; write a vote before it is sent."""
         context = self._context
         if request.pre_vote and not context.features.pre_vote:
-            return UnsupportedVersion()
+            return UNSUPPORTED_PRE_VOTE
         beyond = request.last_epoch > request.epoch if request.pre_vote else request.last_epoch >= request.epoch
         error = self._invalid_sender(request.epoch, request.candidate)
         if request.last_offset < 0 or request.last_epoch < 0 or beyond:

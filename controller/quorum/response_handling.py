@@ -8,17 +8,16 @@ from controller.quorum.leader_state import Leader
 from controller.quorum.quorum_context import QuorumContext
 from controller.quorum.quorum_inputs import RequestFailed, ResponseReceived
 from controller.quorum.quorum_log import EpochEnd, truncation_offset
-from controller.quorum.quorum_requests import (
+from controller.quorum.state_transitions import QuorumFault
+from protocol.errors import ErrorCode
+from protocol.ids import NO_BROKER, BrokerId
+from protocol.messages.quorum_messages import (
     BeginQuorumEpochResponse,
     EndQuorumEpochResponse,
     QuorumFetchResponse,
     QuorumResponse,
-    UnsupportedVersion,
     VoteResponse,
 )
-from controller.quorum.state_transitions import QuorumFault
-from protocol.errors import ErrorCode
-from protocol.ids import NO_BROKER, BrokerId
 
 MOVED = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.NOT_LEADER_OR_FOLLOWER)
 """Errors of a node whose epoch or leader is newer."""
@@ -44,7 +43,7 @@ class ResponseHandling:
     def _handled(self, now_ms: float, sender: BrokerId, response: QuorumResponse) -> bool:
         """Whether the response is a success; after another one the node backs off."""
         context = self._context
-        if isinstance(response, UnsupportedVersion):
+        if response.error == ErrorCode.UNSUPPORTED_VERSION:
             if not isinstance(context.state, Prospective):
                 return False
             context.become_candidate(now_ms)  # a voter of the quorum does not know pre-votes

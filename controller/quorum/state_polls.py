@@ -10,7 +10,11 @@ from collections.abc import Callable, Sequence
 from controller.quorum.epoch_states import Candidate, Follower, Prospective, Resigned, Unattached
 from controller.quorum.leader_state import Leader
 from controller.quorum.quorum_context import QuorumContext
-from controller.quorum.quorum_requests import (
+from controller.quorum.request_handling import RequestHandling
+from controller.quorum.response_handling import ResponseHandling
+from controller.quorum.state_transitions import NEVER_MS
+from protocol.ids import BrokerId, LeaderEpoch
+from protocol.messages.quorum_messages import (
     FETCH_MAX_WAIT_MS,
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
@@ -18,10 +22,6 @@ from controller.quorum.quorum_requests import (
     QuorumRequest,
     VoteRequest,
 )
-from controller.quorum.request_handling import RequestHandling
-from controller.quorum.response_handling import ResponseHandling
-from controller.quorum.state_transitions import NEVER_MS
-from protocol.ids import BrokerId, LeaderEpoch
 
 
 class StatePolls:

@@ -16,8 +16,8 @@ A field name has one type everywhere (asserted below), so that all events share 
 have a default, which stands for a run that does not have them yet.
 
 Reading order: `event_base`, `operation_events` (client level), then the replica level: `process_events`, `log_events`,
-`leadership_events`, `controller_events` (controller and session service), `fault_events`; at last `frame_events`.
-`event_parsing`: whether a line is an event. `record_values`: an event with several records.
+`leadership_events`, `controller_events` (controller and session service), `quorum_events` (KRaft), `fault_events`; at
+last `frame_events`. `event_parsing`: whether a line is an event. `record_values`: an event with several records.
 """
 
 from typing import Final
@@ -32,6 +32,7 @@ from protocol.events import (
     log_events,
     operation_events,
     process_events,
+    quorum_events,
 )
 from protocol.events.controller_events import (
     BrokersHandled,
@@ -108,6 +109,13 @@ from protocol.events.process_events import (
     NodeStopped,
     TimerLateness,
 )
+from protocol.events.quorum_events import (
+    BrokerLifecycleChanged,
+    BrokerRegistrationCommitted,
+    MetadataCommitted,
+    PartitionStateCommitted,
+    QuorumStateChanged,
+)
 
 __all__ = [
     "ENVELOPE",
@@ -120,6 +128,8 @@ __all__ = [
     "AttemptSent",
     "BatchAppended",
     "BrokerConfigured",
+    "BrokerLifecycleChanged",
+    "BrokerRegistrationCommitted",
     "BrokersHandled",
     "BrokersSeen",
     "ConnectionChanged",
@@ -159,6 +169,7 @@ __all__ = [
     "LogTruncated",
     "MachineFault",
     "MetadataChanged",
+    "MetadataCommitted",
     "NodeStarted",
     "NodeStopped",
     "OfPartition",
@@ -166,7 +177,9 @@ __all__ = [
     "OperationEnded",
     "OperationInvoked",
     "PartitionBlocked",
+    "PartitionStateCommitted",
     "PositionLeft",
+    "QuorumStateChanged",
     "RecordsRead",
     "ReplicasMarkedOffline",
     "RequestNotUnderstood",
@@ -188,7 +201,8 @@ __all__ = [
 EVENTS: Final[dict[str, type[Event]]] = {
     cls.NAME: cls
     for module in (
-        operation_events, process_events, log_events, leadership_events, controller_events, fault_events, frame_events,
+        operation_events, process_events, log_events, leadership_events, controller_events, quorum_events,
+        fault_events, frame_events,
     )
     for cls in vars(module).values()
     if isinstance(cls, type) and issubclass(cls, Event) and cls.NAME

@@ -211,9 +211,9 @@ class ControlledShutdownResponse(Message):
 
 
 class IsrChange(msgspec.Struct, omit_defaults=True):
-    """The ISR that a leader proposes, conditional on `zk_version`.
+    """The ISR that a leader proposes, conditional on `zk_version` (in KRaft the partition epoch).
 
-    `topic_id`: from version 2 on.
+    `topic_id`: from version 2 on. `broker_epochs`: of the ISR's members, in its order, -1 unknown (KIP-903).
     """
 
     topic: str
@@ -223,6 +223,7 @@ class IsrChange(msgspec.Struct, omit_defaults=True):
     isr: list[Broker32]
     zk_version: Int32
     topic_id: Annotated[str, unit("topic id", since=2)] = ""
+    broker_epochs: Annotated[list[Int64], unit("broker epochs", since=3)] = []
 
 
 @register

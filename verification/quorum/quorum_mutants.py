@@ -16,13 +16,13 @@ from controller.quorum.epoch_states import Candidate, Follower, Prospective, Una
 from controller.quorum.epoch_votes import EpochVotes
 from controller.quorum.leader_state import Leader
 from controller.quorum.peer_requests import PeerRequests
-from controller.quorum.quorum_requests import QuorumFetchResponse, VoteResponse
 from controller.quorum.response_handling import ResponseHandling
 from controller.quorum.state_transitions import QuorumState
 from controller.quorum.vote_rules import grants_vote
 from emulator.machines.node.metadata_log import MetadataLog
 from protocol.errors import ErrorCode
 from protocol.ids import NO_BROKER, BrokerId, LeaderEpoch, Offset
+from protocol.messages.quorum_messages import QuorumFetchResponse, VoteResponse
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -30,7 +30,6 @@ from controller.quorum.quorum_inputs import (
 )
 from controller.quorum.quorum_invariants import InvariantBroken, NodeView, QuorumInvariants
 from controller.quorum.quorum_node import QuorumNode
-from controller.quorum.quorum_requests import QuorumFetchRequest, VoteRequest
 from controller.quorum.settings import QuorumSettings
 from emulator.machines.node.metadata_log import ElectionFile, MetadataLog
 from emulator.storage.files import NodeKilled
@@ -38,6 +37,7 @@ from emulator.storage.memory_files import MemoryFiles
 from protocol.chance import Chance
 from protocol.ids import BrokerId, LeaderEpoch
 from protocol.machine import Now
+from protocol.messages.quorum_messages import QuorumFetchRequest, VoteRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -22,6 +22,9 @@ from emulator.storage.log_directory import SEGMENT_SUFFIX
 from protocol.gates import gates_for
 from protocol.ids import FIRST_OFFSET, BrokerId, LeaderEpoch, Offset
 from protocol.records.batch import encode_batch
+from protocol.records.format import iter_headers, read_records
+from protocol.records.metadata_codec import decode_metadata_record
+from protocol.records.metadata_records import MetadataBatch, MetadataRecord
 from protocol.records.quorum_records import LeaderChange, encode_leader_change
 from protocol.records.types import BatchHeader, Values
 from protocol.versions import LADDER
@@ -108,6 +111,23 @@ class MetadataLog:
             for header in segment.batches()
             if offset <= header.base_offset < end
         ]
+
+    def decoded(self, offset: Offset, end: Offset) -> list[MetadataBatch]:
+        """The batches in [offset, end), with their records. Raises UnreadableRecord."""
+        batches: list[MetadataBatch] = []
+        while offset < end:
+            data = self._log.read(offset, end, FETCH_BYTES)
+            assert data, (offset, end)
+            for position, header in iter_headers(data):
+                if not offset <= header.base_offset < end:
+                    continue
+                records: tuple[MetadataRecord, ...] = ()
+                if not header.is_control:
+                    values = (record.value for record in read_records(data, position, header))
+                    records = tuple(decode_metadata_record(value or b"") for value in values)
+                batches.append(MetadataBatch(header.base_offset, header.next_offset, header.leader_epoch, records))
+            offset = Offset(batches[-1].end)
+        return batches
 
 
 class ElectionFile:

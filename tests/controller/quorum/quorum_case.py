@@ -18,7 +18,13 @@ from controller.quorum.quorum_inputs import (
     WokenUp,
 )
 from controller.quorum.quorum_node import QuorumNode
-from controller.quorum.quorum_requests import (
+from controller.quorum.settings import QuorumSettings
+from emulator.machines.node.metadata_log import ElectionFile, MetadataLog
+from emulator.storage.memory_files import MemoryFiles
+from protocol.errors import ErrorCode
+from protocol.ids import NO_BROKER, NO_OFFSET, BrokerId, LeaderEpoch, Offset
+from protocol.machine import Now
+from protocol.messages.quorum_messages import (
     QuorumFetchRequest,
     QuorumFetchResponse,
     QuorumRequest,
@@ -26,12 +32,6 @@ from controller.quorum.quorum_requests import (
     VoteRequest,
     VoteResponse,
 )
-from controller.quorum.settings import QuorumSettings
-from emulator.machines.node.metadata_log import ElectionFile, MetadataLog
-from emulator.storage.memory_files import MemoryFiles
-from protocol.errors import ErrorCode
-from protocol.ids import NO_BROKER, NO_OFFSET, BrokerId, LeaderEpoch, Offset
-from protocol.machine import Now
 
 ME = BrokerId(0)
 VOTERS = (ME, BrokerId(1), BrokerId(2))

@@ -5,9 +5,9 @@ import pytest
 from controller.quorum.election_file import Election
 from controller.quorum.quorum_inputs import Committed, QuorumFailed, ResignRequested, Respond, SendRequest
 from controller.quorum.quorum_log import EpochEnd, divergence, truncation_offset
-from controller.quorum.quorum_requests import BeginQuorumEpochRequest, QuorumFetchRequest, QuorumFetchResponse
 from protocol.errors import ErrorCode
 from protocol.ids import NO_BROKER, BrokerId, LeaderEpoch, Offset
+from protocol.messages.quorum_messages import BeginQuorumEpochRequest, QuorumFetchRequest, QuorumFetchResponse
 from tests.controller.quorum.quorum_case import ME, QuorumCase, answered, fetch, fetched, sent, vote
 
 ONE = BrokerId(1)

@@ -16,14 +16,14 @@ from controller.quorum.quorum_inputs import (
     ShutdownCompleted,
     ShutdownRequested,
 )
-from controller.quorum.quorum_requests import (
+from protocol.errors import ErrorCode
+from protocol.ids import NO_BROKER, NO_OFFSET, BrokerId, LeaderEpoch, Offset
+from protocol.messages.quorum_messages import (
     BeginQuorumEpochRequest,
     BeginQuorumEpochResponse,
     EndQuorumEpochRequest,
     EndQuorumEpochResponse,
 )
-from protocol.errors import ErrorCode
-from protocol.ids import NO_BROKER, NO_OFFSET, BrokerId, LeaderEpoch, Offset
 from protocol.records.format import iter_headers, read_records
 from protocol.records.quorum_records import LeaderChange, decode_leader_change
 from tests.controller.quorum.quorum_case import (

@@ -6,10 +6,10 @@ import pytest
 
 from controller.quorum.election_file import Election
 from controller.quorum.quorum_inputs import AppendRequested, QuorumEffect, Respond, SendRequest, WokenUp
-from controller.quorum.quorum_requests import QuorumFetchRequest, VoteResponse
 from emulator.machines.node.metadata_log import MetadataLog
 from emulator.storage.files import NodeKilled
 from protocol.ids import NO_BROKER, BrokerId, LeaderEpoch, Offset
+from protocol.messages.quorum_messages import QuorumFetchRequest, VoteResponse
 from tests.controller.quorum.quorum_case import ME, QuorumCase, fetched, granted, vote
 
 FOLLOWED = Election(LeaderEpoch(5), BrokerId(1))

@@ -5,15 +5,15 @@ import pytest
 from controller.quorum.election_file import Election
 from controller.quorum.epoch_states import Candidate
 from controller.quorum.quorum_inputs import LeaderChanged, RequestFailed, SendRequest
-from controller.quorum.quorum_requests import (
+from controller.quorum.settings import QuorumSettings
+from protocol.errors import ErrorCode
+from protocol.ids import NO_BROKER, BrokerId, LeaderEpoch
+from protocol.messages.quorum_messages import (
     BeginQuorumEpochRequest,
     BeginQuorumEpochResponse,
     QuorumFetchRequest,
     VoteRequest,
 )
-from controller.quorum.settings import QuorumSettings
-from protocol.errors import ErrorCode
-from protocol.ids import NO_BROKER, BrokerId, LeaderEpoch
 from tests.controller.quorum.quorum_case import (
     BEFORE_PRE_VOTE,
     ME,

@@ -5,9 +5,9 @@ import pytest
 from controller.quorum.election_file import Election
 from controller.quorum.epoch_votes import EpochVotes
 from controller.quorum.quorum_inputs import LeaderChanged, QuorumFailed, Respond, SendRequest
-from controller.quorum.quorum_requests import BeginQuorumEpochRequest, UnsupportedVersion, VoteRequest
 from protocol.errors import ErrorCode
 from protocol.ids import NO_BROKER, BrokerId, LeaderEpoch
+from protocol.messages.quorum_messages import UNSUPPORTED_PRE_VOTE, BeginQuorumEpochRequest, VoteRequest
 from tests.controller.quorum.quorum_case import (
     BEFORE_PRE_VOTE,
     ME,
@@ -184,7 +184,7 @@ def test_a_shorter_log_gets_no_pre_vote() -> None:
 
 def test_a_release_without_pre_votes_does_not_support_the_request() -> None:
     case = started(BEFORE_PRE_VOTE)
-    assert answered(case.request(vote(3, 1, pre_vote=True))) == [UnsupportedVersion()]
+    assert answered(case.request(vote(3, 1, pre_vote=True))) == [UNSUPPORTED_PRE_VOTE]
     assert case.state == ("unattached", 0, NONE)
 
 
@@ -192,7 +192,7 @@ def test_such_an_answer_makes_a_prospective_voter_candidate_at_once() -> None:
     case = QuorumCase(election=FOLLOWED, epochs=(5,))
     case.start()
     requests = case.at(2000.0).step_due()
-    effects = case.answer(requests[0], UnsupportedVersion())
+    effects = case.answer(requests[0], UNSUPPORTED_PRE_VOTE)
     assert case.state == ("candidate", 6, NONE)
     assert sent(effects) == [vote(6, ME, last_epoch=5, last_offset=1)] * 2
 

@@ -1,0 +1,118 @@
+"""Connections of a quorum's node to its peers: a request in flight on each, the others in line.
+
+A request that its peer has not answered within the request timeout costs the connection, as in Kafka's client. What
+waits behind it goes on over a new one.
+
+Source: KafkaNetworkChannel, InterBrokerSendThread, KafkaRaftManager.buildNetworkClient.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from protocol.ids import BrokerId
+from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Now
+from protocol.messages.quorum_messages import QuorumRequest, QuorumResponse
+from protocol.outbox import Outbox
+from protocol.purposes import QUORUM
+
+RECONNECT_MS: Final = 50.0
+"""reconnect.backoff.ms of KafkaRaftManager's client."""
+WAITING_MAX: Final = 16
+"""Bound of the requests in line to one peer; the oldest makes room."""
+
+
+class _Waiting(NamedTuple):
+    correlation: int
+    request: QuorumRequest
+    at_ms: float
+
+
+class PeerConnection:
+    """The connection to one peer. `answered(correlation, response)`, None: the request failed."""
+
+    def __init__(
+        self,
+        peer: BrokerId,
+        node: str,
+        timeout_ms: float,
+        answered: Callable[[Now, BrokerId, int, QuorumResponse | None], None],
+    ) -> None:
+        self._peer = peer
+        self._node = node
+        self._timeout_ms = timeout_ms
+        self._answered = answered
+        self._waiting: deque[_Waiting] = deque()
+        self._in_flight = -1
+        """Correlation of the request in flight; -1: none."""
+        self._connection = 0
+        self._opened = False
+        self._backs_off = False
+
+    def send(self, now: Now, out: Outbox, correlation: int, request: QuorumRequest) -> None:
+        """Send a request when its turn comes."""
+        if len(self._waiting) == WAITING_MAX:
+            self._waiting.popleft()
+        self._waiting.append(_Waiting(correlation, request, now.mono_ms))
+        self._go_on(now, out)
+
+    def close(self, out: Outbox) -> None:
+        """Drop the connection and what waits for it."""
+        self._waiting.clear()
+        self._in_flight = -1
+        self._disconnect(out)
+
+    def _go_on(self, now: Now, out: Outbox) -> None:
+        if self._in_flight >= 0 or not self._waiting or self._backs_off:
+            return
+        if not self._connection:
+            self._opened = False
+            self._connection = out.open(self._node, QUORUM, self._on_connection_event)
+            self._set_limit(out)
+        elif self._opened:
+            self._in_flight, request, _ = self._waiting.popleft()
+            out.send(self._connection, request, self._in_flight)
+            self._set_limit(out)
+
+    def _set_limit(self, out: Outbox) -> None:
+        out.set_timer(("quorum-limit", self._peer), self._timeout_ms, self._late)
+
+    def _on_connection_event(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+        if isinstance(event, ConnectionOpened):
+            self._opened = True
+            out.cancel_timer(("quorum-limit", self._peer))
+            self._go_on(now, out)
+        elif isinstance(event, ConnectionLost):
+            self._connection = 0
+            self._failed(now, out)
+        elif event.correlation_id == self._in_flight and isinstance(event.message, QuorumResponse):
+            correlation, self._in_flight = self._in_flight, -1
+            out.cancel_timer(("quorum-limit", self._peer))
+            self._answered(now, self._peer, correlation, event.message)
+            self._go_on(now, out)
+
+    def _late(self, now: Now, out: Outbox) -> None:
+        self._failed(now, out)
+
+    def _failed(self, now: Now, out: Outbox) -> None:
+        """The request in flight fails, or, without a connection, all that wait; then a pause."""
+        self._disconnect(out)
+        failed = [self._in_flight] if self._in_flight >= 0 else [one.correlation for one in self._waiting]
+        if self._in_flight < 0:
+            self._waiting.clear()
+        self._in_flight = -1
+        self._backs_off = True
+        out.set_timer(("quorum-reconnect", self._peer), RECONNECT_MS, self._reconnect)
+        for correlation in failed:
+            self._answered(now, self._peer, correlation, None)
+
+    def _reconnect(self, now: Now, out: Outbox) -> None:
+        self._backs_off = False
+        self._go_on(now, out)
+
+    def _disconnect(self, out: Outbox) -> None:
+        if self._connection:
+            out.close(self._connection)
+        self._connection = 0
+        self._opened = False
+        out.cancel_timer(("quorum-limit", self._peer))

@@ -1,0 +1,68 @@
+"""Events of KRaft: the quorum of controllers, brokers' registrations, and the committed metadata."""
+
+from protocol.events.event_base import Event, OfPartition
+
+# fmt: off
+
+class QuorumStateChanged(Event):
+    """A node of the quorum has another state, epoch or leader.
+
+    `state`: leader, follower, candidate, prospective, unattached, voted, resigned; of a broker `observer`. `leader`: -1
+    unknown. `log_end`: of its metadata log.
+    """
+    NAME = "quorum_state_changed"
+    state: str
+    epoch: int
+    leader: int
+    log_end: int
+
+
+class MetadataCommitted(Event):
+    """This controller's high watermark of the metadata log, after it has handled records."""
+    NAME = "metadata_committed"
+    epoch: int
+    offset: int
+
+
+class PartitionStateCommitted(OfPartition):
+    """A committed state of a partition, as this controller has read it from the metadata log at `offset`.
+
+    Each controller emits each of them, once in its life. `recovering`: after an unclean election. `isr`, `elr`,
+    `last_known_elr`, `replicas`: "0,1,2".
+    """
+    NAME = "partition_state_committed"
+    leader: int
+    leader_epoch: int
+    isr: str
+    partition_epoch: int
+    replicas: str
+    offset: int
+    epoch: int
+    elr: str = ""
+    last_known_elr: str = ""
+    recovering: bool = False
+
+
+class BrokerRegistrationCommitted(Event):
+    """A committed change of a broker's registration, as this controller has read it at `offset`.
+
+    `change`: registered, fenced, unfenced, in-controlled-shutdown, unregistered. `broker_epoch`: of the registration.
+    """
+    NAME = "broker_registration_committed"
+    broker: int
+    change: str
+    broker_epoch: int
+    offset: int
+    epoch: int
+
+
+class BrokerLifecycleChanged(Event):
+    """State of this broker's registration: starting, recovery, running, shutting-down, not-running.
+
+    `error`: of a refused registration or heartbeat, 0 none.
+    """
+    NAME = "broker_lifecycle_changed"
+    state: str
+    broker_epoch: int
+    error: int = 0
+# fmt: on
