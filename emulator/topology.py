@@ -120,8 +120,8 @@ def three_azs(
 ) -> Topology:
     """broker-i, session-i and client-i in az-(i mod azs), and the observer outside.
 
-    ZooKeeper: with `controllers`, also controller-i, and no broker is ever elected. KRaft: no session-i, and controller-i
-    vote, by default as many as 3. `combined`: the first `controllers` brokers vote instead, all of them by default.
+    ZooKeeper: with `controllers`, also controller-i, and no broker is ever elected. KRaft: no session-i. controller-i
+    vote, by default 3; if `combined`, the first `controllers` brokers vote instead, by default all.
     """
     if metadata == KRAFT:
         sessions = 0

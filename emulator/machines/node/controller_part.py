@@ -1,8 +1,8 @@
 """The controller's part of a KRaft process: its state machine on the metadata log, its requests, its observers.
 
-A dedicated controller has this part alone, a combined node has it beside a broker. Both share the process' member of the
-quorum. The holder passes accepted connections, committed batches and changes of the leader, and ends each step with
-`finish_step`.
+A dedicated controller has this part alone, a combined node has it beside a broker. Both parts share the process' member
+of the quorum. The holder passes accepted connections, committed batches and changes of the leader, and ends each step
+with `finish_step`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
