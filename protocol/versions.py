@@ -49,7 +49,7 @@ class UnknownVersion(ValueError):
 def rank(version: str) -> int:
     """Position on the ladder; accepts patch releases (`2.6.3` is 2.6, `0.10.2.2` is 0.10.2).
 
-    Raises UnknownVersion. """
+    Raises UnknownVersion."""
     name = _ALIASES.get(version, version)
     best = -1
     for index, step in enumerate(LADDER):
