@@ -41,8 +41,9 @@ FORMATS = ("0.8.2", "0.10.2", "0.11")
 class Span(msgspec.Struct, frozen=True, kw_only=True):
     """Versions in a row, both ends included; without an end, as far as the ladder reaches.
 
-    `metadata`: the plane in which they count. Raises ValueError for an end that is none of Kafka's minor releases. An alias or a patch release is no boundary:
-    `2.0` stands for 2.0.1, so a gate that begins with it would silently leave out 2.0.0.
+    `metadata`: the plane in which they count. Raises ValueError for an end that is none of Kafka's minor releases. An
+    alias or a patch release is no boundary: `2.0` stands for 2.0.1, so a gate that begins with it would
+    silently leave out 2.0.0.
     """
 
     since: str = ""
@@ -1029,7 +1030,9 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
         bool, Gate(until="2.3", source="ProducerStateManager.truncateHead; KIP-360")
     ]
     """A producer whose last batch was deleted is unknown."""
-    storage_failure_kills_broker: Annotated[bool, Gate(until="0.11", by="protocol", or_within=Span(metadata="kraft"), source="semantics 3")]
+    storage_failure_kills_broker: Annotated[
+        bool, Gate(until="0.11", by="protocol", or_within=Span(metadata="kraft"), source="semantics 3")
+    ]
     """A failed log directory stops the process.
 
     From 1.0 (KIP-112) only the last one does.
@@ -1298,7 +1301,8 @@ def gates_for(
     """The gates of a binary.
 
     `inter_broker_protocol`: its protocol with other brokers (default: its own). `message_format`:
-    log.message.format.version (default: the protocol's; from protocol 3.0 on ignored). `metadata`: the plane, zookeeper or kraft.
+    log.message.format.version (default: the protocol's; from protocol 3.0 on ignored). `metadata`: the plane,
+    zookeeper or kraft.
 
     Raises UnknownVersion, UnusableProtocolVersion.
     """
