@@ -115,4 +115,4 @@ def test_a_gate_has_a_source_a_meaning_and_the_type_of_its_values(name: str) -> 
 
 
 def test_every_attribute_but_the_two_versions_is_a_gate() -> None:
-    assert Gates.__struct_fields__ == ("binary", "inter_broker_protocol", *GATES)
+    assert Gates.__struct_fields__ == ("binary", "inter_broker_protocol", "metadata", *GATES)

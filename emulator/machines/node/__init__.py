@@ -9,5 +9,8 @@
 - KRaft: `metadata_log` (the log and the files of a quorum's node), `quorum_connections` (to its peers), `quorum_member`
   (the node in its process), `quorum_observers` (views of it); `controller_part` (the controller on its log),
   `kraft_controller_node`;
+- a KRaft broker: `node_channels` (to the controller), `broker_lifecycle` (its registration), `metadata_publishing`
+  (the metadata log to the broker's parts), `forwarding` and `image_settings` (requests of admin clients),
+  `kraft_broker_node`;
 - `log_levels`: loggers of a broker.
 """
