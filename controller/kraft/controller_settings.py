@@ -25,6 +25,7 @@ class ControllerSettings(msgspec.Struct, frozen=True, kw_only=True):
     min_insync_replicas: int = 1
     num_partitions: int = 1
     default_replication_factor: int = 1
+    delete_topic_enable: bool = True
     metadata_version: int | None = None
     elr_version: int | None = None
 
