@@ -68,6 +68,7 @@ def given_for(
         by_broker={broker: values for broker, values in by_broker.items() if values},
         topics=_topics(scenario.steps, version, dropped),
         brokers=tuple(azs),
+        metadata=scenario.topology.metadata,
         altered=tuple(_altered(scenario.steps, version, dropped)),
     )
     ignored = Layer(

@@ -188,7 +188,7 @@ def _topology(reader: StepReader, node: Node) -> Topology:
         if len(fields) > 1:
             reader.problem(node, "a topology has either nodes or counts")
         return _nodes(reader, fields["nodes"])
-    counts = {key: reader.integer(value, key, 1, MAX_NODES) or 3 for key, value in fields.items()}
+    counts: dict[str, Any] = {key: reader.integer(value, key, 1, MAX_NODES) or 3 for key, value in fields.items()}
     if counts.get("sessions", 3) not in (1, 3, 5) and "sessions" in fields:
         reader.problem(fields["sessions"], "a session ensemble has 1, 3 or 5 servers")
     return three_azs(**counts)
