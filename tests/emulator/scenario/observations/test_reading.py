@@ -75,9 +75,9 @@ def with_(path: str, value: object) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ([], "f: expected an object with the keys of format 2, got a list of 0"),
-        (without("format"), "f: format: expected 2, got 'nothing'"),
-        (with_("format", 1), "f: format: expected 2, got 1"),
+        ([], "f: expected an object with the keys of format 2 or 3, got a list of 0"),
+        (without("format"), "f: format: expected 2 or 3, got 'nothing'"),
+        (with_("format", 1), "f: format: expected 2 or 3, got 1"),
         (without("kafka"), "f: kafka: expected a text, got nothing"),
         (without("timeline"), "f: timeline: expected a list of entries, got nothing"),
         (with_("timeline.1", "x"), "f: timeline[1]: expected an entry, got 'x'"),
