@@ -4,7 +4,8 @@ Every controller pushes its state in the quorum and the batches that it knows as
 of any controller counts; each batch is applied once.
 """
 
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any
 
 from controller.kraft.metadata_image import MetadataImage, PartitionRegistration
@@ -36,6 +37,9 @@ PARTITION_STATE, REGISTRATION, QUORUM_EPOCH, QUORUM_VIEW = (
 )  # fmt: skip
 """Kinds of entries for `noted`."""
 
+STATES_MAX = 256
+"""Of a partition, states that no broker has shown yet."""
+
 Noted = Callable[[Now, str, dict[str, Any]], None]
 """Receives each committed change once, in order: its kind, and its entry in a recording."""
 
@@ -56,6 +60,9 @@ class MetadataLogSource:
         self._noted = noted
         self._refused = refused
         self._image = MetadataImage()
+        self.shown: dict[str, Leadership] = {}
+        """{partition: its newest state that a broker's own metadata show}, as the recordings' script saw it."""
+        self._not_shown: dict[str, deque[Leadership]] = {}
         self._quorum: dict[str, QuorumObserved] = {}
         """{controller: its last report}"""
 
@@ -87,6 +94,18 @@ class MetadataLogSource:
             return set()
         self._noted(now, QUORUM_VIEW, {"controller": self._numbers[node], "error": "ConnectionRefusedError"})
         return self._controller_of_quorum()
+
+    def brokers_changed(self) -> None:
+        """Some broker's own metadata have changed."""
+        for metadata in self._view.metadata.values():
+            for one in metadata.partitions:
+                name = topic_partition_text(one.topic, one.partition)
+                waiting = self._not_shown.get(name, ())
+                for place in range(len(waiting) - 1, -1, -1):
+                    if (waiting[place].leader_epoch, list(waiting[place].isr)) == (one.leader_epoch, list(one.isr)):
+                        self.shown[name] = waiting[place]
+                        self._not_shown[name] = deque(list(waiting)[place + 1 :], STATES_MAX)
+                        break
 
     # --- the quorum ---
 
@@ -150,7 +169,11 @@ class MetadataLogSource:
                 return {"states"}
             case RemoveTopicRecord():
                 for name in before.keys() - dict(self._states()).keys():
-                    self._view.states.pop(name, None)
+                    of_partitions: tuple[MutableMapping[str, Any], ...] = (
+                        self._view.states, self.shown, self._not_shown,
+                    )  # fmt: skip
+                    for states in of_partitions:
+                        states.pop(name, None)
                     self._view.assignments.pop(name, None)
                 return {"states"}
             case RegisterBrokerRecord() | BrokerRegistrationChangeRecord() | UnregisterBrokerRecord():
@@ -165,6 +188,7 @@ class MetadataLogSource:
             state.leader, state.leader_epoch, state.isr, epoch, state.partition_epoch, state.recovering
         )
         self._view.assignments[name] = state.replicas
+        self._not_shown.setdefault(name, deque(maxlen=STATES_MAX)).append(self._view.states[name])
         entry = {
             **where, "leader": state.leader, "leader_epoch": state.leader_epoch, "isr": list(state.isr),
             "partition_epoch": state.partition_epoch, "elr": list(state.elr),

@@ -37,10 +37,14 @@ class MetadataView:
         """Those that exist, led or not."""
         return frozenset(name.rpartition("-")[0] for name in self.assignments)
 
+    def shown_states(self) -> dict[str, Leadership]:
+        """Partition states as conditions see them: in KRaft, those that a broker's own metadata show."""
+        return self.states
+
     def partition_views(self) -> dict[str, PartitionView]:
         return {
             name: PartitionView(seen.leader, seen.isr, seen.leader_epoch, self.assignments.get(name, ()))
-            for name, seen in self.states.items()
+            for name, seen in self.shown_states().items()
         }
 
     def node_of(self, target: str) -> str:

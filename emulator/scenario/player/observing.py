@@ -16,6 +16,7 @@ from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, 
 from protocol.messages.leadership_messages import MetadataObserved, ObserveMetadataRequest
 from protocol.outbox import Outbox
 from protocol.purposes import OBSERVE
+from protocol.znodes import Leadership
 
 __all__ = ["OF_CLUSTERS", "PREFIXES", "Observing"]
 
@@ -75,6 +76,9 @@ class Observing(MetadataView):
         """Stopped on purpose: no connection attempts."""
         self._wanted.discard(node)
 
+    def shown_states(self) -> dict[str, Leadership]:
+        return self._source.shown if isinstance(self._source, MetadataLogSource) else self.states
+
     # --- inputs ---
 
     def _input(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
@@ -93,6 +97,8 @@ class Observing(MetadataView):
                 return
         elif isinstance(event.message, MetadataObserved):
             self.metadata[event.message.broker] = event.message.metadata
+            if isinstance(self._source, MetadataLogSource):
+                self._source.brokers_changed()
             self._changed(now, "views")
             return
         out.close(connection)  # not a message for an observer
