@@ -5,6 +5,7 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from protocol.ids import BrokerId
+from protocol.versions import KRAFT_LADDER, LADDER, UnknownVersion, ladder_name
 
 
 class Node(msgspec.Struct, frozen=True):
@@ -21,6 +22,29 @@ class Node(msgspec.Struct, frozen=True):
 
 ZOOKEEPER = "zookeeper"
 KRAFT = "kraft"
+
+
+class NoSuchMode(UnknownVersion):
+    """A version without the requested metadata mode: one message with what to do."""
+
+
+def metadata_of(version: str, requested: str = "") -> str:
+    """ZOOKEEPER or KRAFT: the mode of a run. By default ZooKeeper up to 3.9, and KRaft from 4.0 on.
+
+    Raises UnknownVersion, NoSuchMode.
+    """
+    name = ladder_name(version)
+    metadata = requested or (ZOOKEEPER if name in LADDER else KRAFT)
+    if metadata == ZOOKEEPER and name not in LADDER:
+        raise NoSuchMode(
+            f"Kafka {name}: has no ZooKeeper mode; leave out `metadata: zookeeper`, or take a version up to {LADDER[-1]}"
+        )
+    if metadata == KRAFT and name not in KRAFT_LADDER:
+        raise NoSuchMode(
+            f"Kafka {name}: KRaft mode is not emulated before {KRAFT_LADDER[0]}; leave out `metadata: kraft`, or take a "
+            f"version from {KRAFT_LADDER[0]} on"
+        )
+    return metadata
 
 
 class Topology(msgspec.Struct, frozen=True):
@@ -102,21 +126,37 @@ def identifier_named(name: str) -> BrokerId:
     return BrokerId(int(number) + (DEDICATED_FROM if kind == "controller" else 0))
 
 
+KRAFT_CONTROLLERS = 3
 OBSERVER = "observer"
 """The scenario's player: a client outside every AZ, never cut."""
 SESSION_SERVICE = "session"
 """As one end of a link: all session servers."""
 
 
-def three_azs(brokers: int = 3, sessions: int = 3, clients: int = 3, azs: int = 3, controllers: int = 0) -> Topology:
+def three_azs(
+    brokers: int = 3,
+    sessions: int = 3,
+    clients: int = 3,
+    azs: int = 3,
+    controllers: int = 0,
+    metadata: str = ZOOKEEPER,
+    combined: bool = False,
+) -> Topology:
     """broker-i, session-i and client-i in az-(i mod azs), and the observer outside.
 
-    With `controllers`, also controller-i, and no broker is ever elected.
+    ZooKeeper: with `controllers`, also controller-i, and no broker is ever elected. KRaft: no session-i. controller-i
+    vote, by default 3; if `combined`, the first `controllers` brokers vote instead, by default all.
     """
-    roles = ("broker",) if controllers else ("broker", "controller")
-    nodes = [Node(f"broker-{i}", roles, i, f"az-{i % azs}") for i in range(brokers)]
+    if metadata == KRAFT:
+        sessions = 0
+        voting = controllers or (brokers if combined else KRAFT_CONTROLLERS)
+        controllers = 0 if combined else voting
+        roles = [("broker", "controller") if combined and i < voting else ("broker",) for i in range(brokers)]
+    else:
+        roles = [("broker",) if controllers else ("broker", "controller")] * brokers
+    nodes = [Node(f"broker-{i}", roles[i], i, f"az-{i % azs}") for i in range(brokers)]
     nodes += [Node(f"controller-{i}", ("controller",), i, f"az-{i % azs}") for i in range(controllers)]
     nodes += [Node(f"session-{i}", ("session",), i, f"az-{i % azs}") for i in range(sessions)]
     nodes += [Node(f"client-{i}", ("client",), i, f"az-{i % azs}") for i in range(clients)]
     nodes.append(Node(OBSERVER, ("observer",), 0, ""))
-    return Topology(tuple(nodes))
+    return Topology(tuple(nodes), metadata)

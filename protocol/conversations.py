@@ -14,16 +14,28 @@ from protocol.messages import (
     consuming,
     ensemble,
     groups,
+    kraft_messages,
     leadership_messages,
     membership,
     placement,
+    quorum_messages,
     replication_messages,
     session_messages,
     workload_messages,
 )
 from protocol.messages.message_base import DIRECTIONS, REQUEST, RESPONSE, Message
 from protocol.messages.replication_messages import ProduceRequest
-from protocol.purposes import CLIENT, CONTROLLER, ENSEMBLE, FETCHER, OBSERVE, SESSION, TO_CONTROLLER
+from protocol.purposes import (
+    CLIENT,
+    CONTROLLER,
+    ENSEMBLE,
+    FETCHER,
+    NODE_TO_CONTROLLER,
+    OBSERVE,
+    QUORUM,
+    SESSION,
+    TO_CONTROLLER,
+)
 
 Kinds = frozenset[type[Message]]
 AcceptedMessages = Mapping[str, Kinds]
@@ -88,6 +100,52 @@ ACCEPTED_BY_BROKER: Final[AcceptedMessages] = {
     OBSERVE: Kinds({leadership_messages.ObserveMetadataRequest}),
 }
 ACCEPTED_BY_CONTROLLER: Final[AcceptedMessages] = {TO_CONTROLLER: TO_A_CONTROLLER}
+TO_A_VOTER: Final[Kinds] = frozenset({
+    quorum_messages.VoteRequest,
+    quorum_messages.BeginQuorumEpochRequest,
+    quorum_messages.EndQuorumEpochRequest,
+    quorum_messages.QuorumFetchRequest,
+})
+FORWARDED: Final[Kinds] = frozenset({
+    administration.CreateTopicsRequest,
+    administration.DeleteTopicsRequest,
+    administration.CreatePartitionsRequest,
+    configuration.AlterConfigsRequest,
+    configuration.IncrementalAlterConfigsRequest,
+    placement.ElectLeadersRequest,
+    placement.AlterPartitionReassignmentsRequest,
+    placement.ListPartitionReassignmentsRequest,
+})
+"""Requests of clients that a broker of KRaft forwards to the controller as they are (KIP-590)."""
+TO_A_KRAFT_CONTROLLER: Final[Kinds] = FORWARDED | {
+    kraft_messages.BrokerRegistrationRequest,
+    kraft_messages.BrokerHeartbeatRequest,
+    kraft_messages.UnregisterBrokerRequest,
+    kraft_messages.DescribeQuorumRequest,
+    leadership_messages.AlterIsrRequest,
+}
+OBSERVED_OF_A_QUORUM: Final[Kinds] = frozenset({
+    kraft_messages.ObserveQuorumRequest,
+    kraft_messages.DescribeQuorumRequest,
+})
+ACCEPTED_BY_KRAFT_CONTROLLER: Final[AcceptedMessages] = {
+    QUORUM: TO_A_VOTER,
+    NODE_TO_CONTROLLER: TO_A_KRAFT_CONTROLLER,
+    OBSERVE: OBSERVED_OF_A_QUORUM,
+}
+ACCEPTED_BY_KRAFT_BROKER: Final[AcceptedMessages] = {
+    FETCHER: ACCEPTED_BY_BROKER[FETCHER],
+    CLIENT: ACCEPTED_BY_BROKER[CLIENT],
+    OBSERVE: ACCEPTED_BY_BROKER[OBSERVE],
+}
+"""A broker observes the quorum, and no node opens a connection to it for that."""
+ACCEPTED_BY_COMBINED_NODE: Final[AcceptedMessages] = {
+    **ACCEPTED_BY_KRAFT_BROKER,
+    QUORUM: TO_A_VOTER,
+    NODE_TO_CONTROLLER: TO_A_KRAFT_CONTROLLER,
+    OBSERVE: ACCEPTED_BY_BROKER[OBSERVE] | OBSERVED_OF_A_QUORUM,
+}
+"""Of a node with both roles (process.roles=broker,controller)."""
 ACCEPTED_BY_SESSION_SERVER: Final[AcceptedMessages] = {
     SESSION: Kinds(
         {
@@ -133,7 +191,9 @@ ACCEPTED_BY_PLAYER: Final[AcceptedMessages] = {}
 
 UNSOLICITED: Final[AcceptedMessages] = {
     SESSION: Kinds({session_messages.WatchFired}),
-    OBSERVE: Kinds({session_messages.Observed, leadership_messages.MetadataObserved}),
+    OBSERVE: Kinds(
+        {session_messages.Observed, leadership_messages.MetadataObserved, kraft_messages.QuorumObserved}
+    ),
     CLIENT: Kinds({workload_messages.ClientAttempt}),
     ENSEMBLE: Kinds(
         {

@@ -24,7 +24,13 @@ from protocol.versions import (
 )
 
 By = Literal["binary", "protocol", "format"]
-"""The deciding version: the binary's, inter.broker.protocol.version, or the record format's."""
+"""The deciding version: the binary's, inter.broker.protocol.version, or the record format's.
+
+In KRaft the second is the metadata version's release.
+"""
+
+Plane = Literal["", "zookeeper", "kraft"]
+"""Where the cluster's metadata are; "": any."""
 
 ALTER_PARTITION_NEWEST = 3
 
@@ -35,13 +41,15 @@ FORMATS = ("0.8.2", "0.10.2", "0.11")
 class Span(msgspec.Struct, frozen=True, kw_only=True):
     """Versions in a row, both ends included; without an end, as far as the ladder reaches.
 
-    Raises ValueError for an end that is none of Kafka's minor releases. An alias or a patch release is no boundary:
-    `2.0` stands for 2.0.1, so a gate that begins with it would silently leave out 2.0.0.
+    `metadata`: the plane in which they count. Raises ValueError for an end that is none of Kafka's minor releases. An
+    alias or a patch release is no boundary: `2.0` stands for 2.0.1, so a gate that begins with it would
+    silently leave out 2.0.0.
     """
 
     since: str = ""
     until: str = ""
     by: By = "binary"
+    metadata: Plane = ""
 
     def __post_init__(self) -> None:
         for boundary in filter(None, (self.since, self.until)):
@@ -49,8 +57,10 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
         if self.since and self.until and not since(self.until, self.since):
             raise ValueError(f"gate boundaries {self.since!r} to {self.until!r}: in the wrong order; exchange them")
 
-    def contains(self, versions: Mapping[By, str]) -> bool:
-        """Whether the version that decides is one of them."""
+    def contains(self, versions: Mapping[By, str], metadata: str) -> bool:
+        """Whether the version that decides is one of them, in this plane."""
+        if self.metadata not in ("", metadata):
+            return False
         version = versions[self.by]
         return (not self.since or since(version, self.since)) and (not self.until or since(self.until, version))
 
@@ -73,12 +83,13 @@ class Gate(Span, frozen=True, kw_only=True):
         for boundary, _ in self.steps:
             _check_boundary(boundary)
 
-    def value(self, versions: Mapping[By, str]) -> bool | int | str:
-        """The gate's value for a broker of these versions."""
+    def value(self, versions: Mapping[By, str], metadata: str) -> bool | int | str:
+        """The gate's value for a broker of these versions and this plane."""
         if self.steps:
             return [value for first, value in self.steps if since(versions[self.by], first)][-1]
-        holds = self.contains(versions) and (self.and_within is None or self.and_within.contains(versions))
-        return holds or (self.or_within is not None and self.or_within.contains(versions))
+        holds = self.contains(versions, metadata)
+        holds = holds and (self.and_within is None or self.and_within.contains(versions, metadata))
+        return holds or (self.or_within is not None and self.or_within.contains(versions, metadata))
 
 
 def _check_boundary(version: str) -> None:
@@ -94,6 +105,7 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
 
     binary: str
     inter_broker_protocol: str
+    metadata: str = "zookeeper"
 
     # --- records (IBP) ---
     record_magic: Annotated[
@@ -1018,7 +1030,9 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
         bool, Gate(until="2.3", source="ProducerStateManager.truncateHead; KIP-360")
     ]
     """A producer whose last batch was deleted is unknown."""
-    storage_failure_kills_broker: Annotated[bool, Gate(until="0.11", by="protocol", source="semantics 3")]
+    storage_failure_kills_broker: Annotated[
+        bool, Gate(until="0.11", by="protocol", or_within=Span(metadata="kraft"), source="semantics 3")
+    ]
     """A failed log directory stops the process.
 
     From 1.0 (KIP-112) only the last one does.
@@ -1205,20 +1219,59 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     When the same process is elected again, its state machine fails at each change.
     """
 
+    # --- KRaft (kraft-semantics 3 to 9) ---
+    metadata_from_image: Annotated[
+        bool, Gate(metadata="kraft", source="KRaftMetadataCache, BrokerMetadataPublisher; KIP-500")
+    ]
+    """The broker reads the metadata log, and responds from its image of it.
+
+    The controller of a response is a random unfenced broker; fenced replicas are offline.
+    """
+    isr_change_may_be_invalid: Annotated[
+        bool, Gate(metadata="kraft", since="3.3", source="Partition.handleAlterPartitionError; KAFKA-14154")
+    ]
+    """After INVALID_REQUEST or NEW_LEADER_ELECTED an ISR change stays pending."""
+    isr_members_checked_by_broker_epoch: Annotated[
+        bool, Gate(metadata="kraft", since="3.5", source="Partition.isBrokerEpochIsrEligible; KIP-903")
+    ]
+    """A replica joins the ISR only with the broker epoch that the image has of its broker.
+
+    A leader sends the epochs of the ISR's members to the controller.
+    """
+    stale_broker_epoch_fails_fetch: Annotated[
+        bool, Gate(metadata="kraft", since="3.7", source="Replica.updateFetchStateOrThrow; KAFKA-15221")
+    ]
+    """A follower's fetch with an older broker epoch than the image's gets NOT_LEADER_OR_FOLLOWER."""
+    serves_after_unfenced: Annotated[
+        bool, Gate(metadata="kraft", since="3.5", source="BrokerServer.startup; SocketServer.enableRequestProcessing")
+    ]
+    """A starting broker accepts connections once it is unfenced; before, when it asks to be."""
+    marker_has_broker_epoch: Annotated[
+        bool, Gate(metadata="kraft", since="3.7", source="CleanShutdownFileHandler; KIP-966")
+    ]
+    """The marker of a clean stop has the broker's epoch, which the next registration repeats."""
+    heartbeat_retries_for_interval: Annotated[
+        bool, Gate(metadata="kraft", since="3.9", source="BrokerServer.startup, lifecycleManager")
+    ]
+    """A heartbeat is retried for broker.heartbeat.interval.ms; before, for half of the session timeout.
+
+    From 3.9.1 on, except 4.0.0.
+    """
+
     def understands(self, api_key: int, version: int) -> bool:
         """Whether this binary can read that version of another broker's request.
 
         A binary knows each up to the version that it sends by default, with its own inter.broker.protocol.version.
         Of AlterIsr the channel to the controller chooses a version that both know (ApiVersions).
         """
-        newest = _understood(self.binary).get(api_key)
+        newest = _understood(self.binary, self.metadata).get(api_key)
         return newest is None or version <= newest
 
 
 @lru_cache(maxsize=64)
-def _understood(binary: str) -> dict[int, int]:
+def _understood(binary: str, metadata: str) -> dict[int, int]:
     """{API key of requests among brokers: newest version; -1: none}, where it has changed."""
-    own = gates_for(binary)
+    own = gates_for(binary, metadata=metadata)
     return {
         1: own.fetch_version,
         4: own.leader_and_isr_version,
@@ -1238,11 +1291,18 @@ GATES: dict[str, Gate] = {
 
 
 @lru_cache(maxsize=256)
-def gates_for(binary: str, inter_broker_protocol: str | None = None, message_format: str | None = None) -> Gates:
+def gates_for(
+    binary: str,
+    inter_broker_protocol: str | None = None,
+    message_format: str | None = None,
+    *,
+    metadata: str = "zookeeper",
+) -> Gates:
     """The gates of a binary.
 
     `inter_broker_protocol`: its protocol with other brokers (default: its own). `message_format`:
-    log.message.format.version (default: the protocol's; from protocol 3.0 on ignored).
+    log.message.format.version (default: the protocol's; from protocol 3.0 on ignored). `metadata`: the plane,
+    zookeeper or kraft.
 
     Raises UnknownVersion, UnusableProtocolVersion.
     """
@@ -1254,5 +1314,5 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
     if message_format and not since(p, "3.0"):  # then it is ignored (KIP-724)
         magic = min(magic, message_format_magic(message_format))
     versions: dict[By, str] = {"binary": b, "protocol": p, "format": FORMATS[magic]}
-    values: dict[str, Any] = {name: gate.value(versions) for name, gate in GATES.items()}
-    return Gates(binary=b, inter_broker_protocol=p, **values)
+    values: dict[str, Any] = {name: gate.value(versions, metadata) for name, gate in GATES.items()}
+    return Gates(binary=b, inter_broker_protocol=p, metadata=metadata, **values)

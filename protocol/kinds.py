@@ -25,6 +25,8 @@ class ExitKind(StrEnum):
     """A follower may not truncate records that its leader does not have (semantics 2.3)."""
     CONTROLLER_FAILED = "controller-failed"
     """The controller cannot handle its state or task."""
+    METADATA_LOG_FAILED = "metadata-log-failed"
+    """A disk with the metadata log failed, or its records contradict the node's own (KRaft)."""
     STORAGE_FAILED = "storage-failed"
     """A session server's disk failed."""
     CRASHED = "crashed"

@@ -9,6 +9,7 @@ Source: LeaderState.
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from controller.quorum.epoch_states import EpochState
 from controller.quorum.quorum_features import QuorumFeatures
@@ -17,6 +18,20 @@ from protocol.records.types import RecordFields
 
 CHECK_QUORUM_FACTOR = 1.5
 """Fetch timeouts without a majority's fetches after which a leader resigns."""
+
+
+OBSERVER_TIMEOUT_MS = 300_000.0
+
+
+class FetchTimes(NamedTuple):
+    """Times of a replica: of its last fetch, and when it last had all records (-1: never). Monotonic.
+
+    `leader_end`: end of the leader's log at the last fetch.
+    """
+
+    fetched_ms: float
+    caught_up_ms: float
+    leader_end: Offset
 
 
 class Leader(EpochState):
@@ -44,6 +59,8 @@ class Leader(EpochState):
         self.granting = list(granting)
         self.log_ends: dict[BrokerId, Offset] = dict.fromkeys(voters, NO_OFFSET)
         self.observer_ends: dict[BrokerId, Offset] = {}
+        self.fetch_times: dict[BrokerId, FetchTimes] = {}
+        """Of voters and observers that have fetched."""
         self.has_begun = False
         """Whether the leader change is in the log."""
         self.pending: list[bytes | RecordFields] = []
@@ -51,7 +68,6 @@ class Leader(EpochState):
         self.resigns = False
         self._acknowledged: set[BrokerId] = {me}
         self._fetched: set[BrokerId] = set()
-        self._fetched_at_ms: dict[BrokerId, float] = {}
         self._check_quorum_ms = fetch_timeout_ms * CHECK_QUORUM_FACTOR
         self._begin_period_ms = float(int(fetch_timeout_ms) // 2)
         self.quorum_ends_ms = now_ms + self._check_quorum_ms
@@ -66,17 +82,41 @@ class Leader(EpochState):
 
     def note_fetch(self, replica: BrokerId, offset: Offset, now_ms: float) -> bool:
         """Count a valid fetch; whether the high watermark rose. Observers never count."""
+        self._note_times(replica, offset, now_ms)
         if replica not in self.log_ends:
             self.observer_ends[replica] = offset
             return False
         self.log_ends[replica] = offset
         self._acknowledged.add(replica)
-        self._fetched_at_ms[replica] = now_ms
         self._fetched.add(replica)
         if len(self._fetched) + 1 >= self._majority:
             self._fetched.clear()
             self.quorum_ends_ms = now_ms + self._check_quorum_ms
         return self._advance()
+
+    def _note_times(self, replica: BrokerId, offset: Offset, now_ms: float) -> None:
+        """Note when the replica has fetched, and when it had all records.
+
+        Source: ReplicaState.updateFollowerState.
+        """
+        known = self.fetch_times.get(replica)
+        end, caught_up_ms = self.log_ends[self.me], -1.0
+        if offset >= end:
+            caught_up_ms = now_ms
+        elif known is not None:
+            has_older_end = known.leader_end > 0 and offset >= known.leader_end
+            caught_up_ms = known.fetched_ms if has_older_end else known.caught_up_ms
+        self.fetch_times[replica] = FetchTimes(now_ms, caught_up_ms, end)
+
+    def active_observers(self, now_ms: float) -> dict[BrokerId, Offset]:
+        """{observer: end of its log}; one that has not fetched for 5 minutes is forgotten.
+
+        Source: LeaderState.clearInactiveObservers.
+        """
+        for observer in list(self.observer_ends):
+            if now_ms - self.fetch_times[observer].fetched_ms >= OBSERVER_TIMEOUT_MS:
+                del self.observer_ends[observer], self.fetch_times[observer]
+        return self.observer_ends
 
     def _advance(self) -> bool:
         """Raise the high watermark to the end that a majority of voters has reached."""
@@ -117,7 +157,8 @@ class Leader(EpochState):
         if not features.begins_to_silent_voters_only:
             return others
         since_ms = now_ms - self._begin_period_ms
-        return [voter for voter in others if self._fetched_at_ms.get(voter, float("-inf")) <= since_ms]
+        never = FetchTimes(float("-inf"), -1.0, NO_OFFSET)
+        return [voter for voter in others if self.fetch_times.get(voter, never).fetched_ms <= since_ms]
 
     def announced(self, now_ms: float) -> None:
         self.begins_at_ms = now_ms + self._begin_period_ms

@@ -4,6 +4,7 @@ A partition's own directory, such as `t-0`, holds its segments and its leader ep
 per broker.
 """
 
+import re
 from typing import Final
 
 SEGMENT_SUFFIX: Final = ".log"
@@ -14,6 +15,28 @@ RECOVERY_POINTS: Final = "recovery-point-offset-checkpoint"
 LOG_STARTS: Final = "log-start-offset-checkpoint"
 META_PROPERTIES: Final = "meta.properties"
 CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
+METADATA_LOG: Final = "__cluster_metadata-0"
+"""Folder of the metadata log (KRaft), beside the partitions' own."""
+
+
+PARTITION_METADATA: Final = "partition.metadata"
+"""File of a topic's id in a partition's own directory (KRaft)."""
+
+
+def partition_metadata(topic_id: str) -> bytes:
+    """Contents of PARTITION_METADATA (PartitionMetadataFile)."""
+    return f"version: 0\ntopic_id: {topic_id}".encode()
+
+
+def marker(broker_epoch: int) -> bytes:
+    """Contents of the marker of a clean stop in KRaft (CleanShutdownFileHandler)."""
+    return b'{"version":0,"brokerEpoch":%d}' % broker_epoch
+
+
+def marker_epoch(data: bytes) -> int:
+    """Broker epoch of a marker; -1: none, or unreadable."""
+    found = re.search(rb'"brokerEpoch":(\d{1,19})\b', data)
+    return int(found.group(1)) if found else -1
 
 
 DELETED_LOG_SUFFIX: Final = "-delete"

@@ -100,7 +100,10 @@ class FetchPartition(msgspec.Struct, omit_defaults=True):
 
 @register
 class FetchRequest(Message):
-    """Read records; `replica_id` -1 is a consumer, 0 or more a follower (semantics 1.9)."""
+    """Read records; `replica_id` -1 is a consumer, 0 or more a follower (semantics 1.9).
+
+    `broker_epoch`: of the follower's registration, in KRaft (KIP-903).
+    """
 
     API_KEY = 1
     API_NAME = "Fetch"
@@ -110,6 +113,7 @@ class FetchRequest(Message):
     min_bytes: Bytes
     max_bytes: Bytes
     partitions: list[FetchPartition]
+    broker_epoch: Annotated[Int64, unit("offset", "from version 15; -1 unknown")] = -1
 
 
 class DivergingEpoch(msgspec.Struct):

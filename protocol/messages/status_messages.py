@@ -91,6 +91,20 @@ class EnsembleStatus(msgspec.Struct):
     sessions: Count = 0
 
 
+class QuorumStatus(msgspec.Struct):
+    """A node of the quorum of KRaft. `state`: leader, follower, candidate, ...; of a broker observer.
+
+    `leader` -1: unknown. `high_watermark` -1: unknown in this epoch. `voters`: ids.
+    """
+
+    state: str
+    epoch: EpochField
+    leader: BrokerField
+    high_watermark: OffsetField
+    log_end: OffsetField
+    voters: BrokerIds = []
+
+
 class WorkloadStatus(msgspec.Struct):
     """Counts of one workload since it began; see WorkloadReport."""
 
@@ -107,7 +121,7 @@ class NodeStatus(msgspec.Struct, omit_defaults=True):
     """A node's own view of its state.
 
     `controller`: the node that this one takes for the controller, "" none. `controller_epoch`: of its own term while it
-    is controller, else the highest in an order that it received; -1 none.
+    is controller, else the highest in an order that it received; -1 none. In KRaft: of the quorum.
 
     `metrics`: numbers under the names of Kafka's MBeans; of a meter, its `Count`. `waiting`: threads first, then parked
     requests, the longest wait first; `waiting_count`: the number of all. `queued`: requests that no handler has taken;
@@ -121,6 +135,7 @@ class NodeStatus(msgspec.Struct, omit_defaults=True):
     partitions: Annotated[dict[str, PartitionStatus], unit("", "{t-0: its replica here}")] = {}
     metrics: dict[str, Int64] = {}
     ensemble: EnsembleStatus | None = None
+    quorum: QuorumStatus | None = None
     workloads: Annotated[dict[str, WorkloadStatus], unit("", "{workload's name: counts}")] = {}
     waiting: list[WaitingStatus] = []
     waiting_count: Count = 0

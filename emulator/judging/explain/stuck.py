@@ -268,7 +268,7 @@ def _leader_stuck(died: FinishedRun, gates: Gates, topic_partition: TopicPartiti
     if partition.leads and partition.leader_epoch == state.leader_epoch:
         if gates.alter_isr and leader.broker.isr_changes.alter_isr.given_up(partition):
             return "1.6: an ISR change that was refused stays pending until a newer leader epoch"
-        if not gates.alter_isr and partition.zk_version != state.zk_version:
+        if not gates.alter_isr and partition.partition_epoch != state.zk_version:
             return "1.6 (KAFKA-2729): a leader whose version is outdated tries its ISR write for ever"
     return ""
 

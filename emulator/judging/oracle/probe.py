@@ -158,10 +158,10 @@ class Probe:
             self._epoch(watch.name, key, seen.epoch, at_ms)
         log = partition.log
         goes_on = partition.leads and seen.term is not None and seen.term.epoch == seen.epoch
-        if goes_on and partition.zk_version != seen.zk_version:
-            change = (watch.name, watch.node.incarnation, seen.epoch, partition.zk_version)
+        if goes_on and partition.partition_epoch != seen.zk_version:
+            change = (watch.name, watch.node.incarnation, seen.epoch, partition.partition_epoch)
             self.kept.isr_changes.append(IsrChange(key, *change))
-        seen.zk_version = partition.zk_version
+        seen.zk_version = partition.partition_epoch
         high_watermark = seen.high_watermark
         if log is not None and log is not seen.log:
             self.leader_views.found(watch.name, key, log.log_end)
@@ -269,7 +269,7 @@ def _differs(partition: Partition, last: Seen) -> bool:
         or partition.leader_epoch != last.epoch
         or partition.leader != last.leader
         or partition.log is not last.log
-        or partition.zk_version != last.zk_version
+        or partition.partition_epoch != last.zk_version
         or partition.isr is not last.isr
         or partition.pending is not last.pending
         or partition.settings is not last.settings

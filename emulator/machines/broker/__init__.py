@@ -16,7 +16,7 @@
 - following: `truncation`, `fetch_state`, `source_connection`, `truncating`, `out_of_range`, `fetcher`, `fetchers`
 - a failed log directory: `offline_replicas`
 - dynamic settings: `dynamic_settings` (the broker's own), `configurations` (of topics and brokers)
-- requests of the controller: `replica_transitions`, `controller_requests`; the whole: `broker`; its figures under
-  Kafka's names: `broker_metrics`
+- decisions of the controller: `replica_transitions`, `controller_requests` (ZooKeeper), `metadata_deltas` (KRaft)
+- the whole: `broker`; its figures under Kafka's names: `broker_metrics`
 - administration: `producer_queries` (DescribeProducers)
 """

@@ -12,8 +12,9 @@ from emulator.machines.broker.broker_context import BrokerContext
 from emulator.machines.broker.controller_channel import ControllerChannel
 from emulator.machines.broker.partition import Partition, PendingIsr
 from protocol.errors import ErrorCode
-from protocol.ids import TopicPartition
+from protocol.ids import BrokerId, TopicPartition
 from protocol.messages.leadership_messages import AlterIsrRequest, AlterIsrResponse, IsrChange, IsrChanged
+from protocol.messages.message_base import Message
 
 ALTER_RETRY = ("alter-isr-retry",)
 ALTER_RETRY_MS = 50.0
@@ -29,6 +30,8 @@ GIVE_UP = (
 
 After any of them, the change stays pending until a LeaderAndIsr comes.
 """
+GIVE_UP_IN_KRAFT = (ErrorCode.INVALID_REQUEST, ErrorCode.NEW_LEADER_ELECTED)
+"""Further ones of KRaft's controller."""
 NOT_MADE = (ErrorCode.OPERATION_NOT_ATTEMPTED, ErrorCode.INELIGIBLE_REPLICA)
 """Partition errors after which the last confirmed ISR counts again.
 
@@ -90,9 +93,27 @@ class AlterIsr:
             self._context.broker,
             partition.leader_epoch,
             list(partition.pending.isr),
-            partition.zk_version,
+            partition.partition_epoch,
             partition.topic_id if self._version >= 2 else "",
+            self._broker_epochs(partition, partition.pending.isr),
         )
+
+    def _broker_epochs(self, partition: Partition, isr: list[BrokerId]) -> list[int]:
+        """Broker epochs of an ISR's members, -1 unknown; none where they are not checked (KIP-903).
+
+        Source: Partition.addBrokerEpochToIsr.
+        """
+        context = self._context
+        if not context.gates.isr_members_checked_by_broker_epoch:
+            return []
+        epochs: list[int] = []
+        for broker in isr:
+            replica = partition.remotes.get(broker)
+            if broker == context.broker:
+                epochs.append(context.broker_epoch)
+            else:
+                epochs.append(-1 if replica is None or replica.broker_epoch is None else replica.broker_epoch)
+        return epochs
 
     @property
     def _version(self) -> int:
@@ -129,8 +150,9 @@ class AlterIsr:
         sent = dict(self._unsent)
         request = AlterIsrRequest(context.broker, context.broker_epoch, [queued.change for queued in sent.values()])
 
-        def answered(message: object) -> None:
-            assert isinstance(message, AlterIsrResponse)
+        def answered(message: Message | None) -> None:
+            if not isinstance(message, AlterIsrResponse):  # given up: the queue to the controller was full
+                message = AlterIsrResponse(ErrorCode.REQUEST_TIMED_OUT)
             self._answered(message, sent)
 
         self._channel.send(request, self._version, answered)
@@ -170,7 +192,7 @@ class AlterIsr:
             self._not_made(partition, error)
             return False
         self._refused(partition, error)
-        if error in GIVE_UP:
+        if error in GIVE_UP or (error in GIVE_UP_IN_KRAFT and gates.isr_change_may_be_invalid):
             return False
         if rule == "raises":
             # sendAlterIsrRequest finds the change that it would repeat still queued (IllegalStateException).
@@ -195,7 +217,7 @@ class AlterIsr:
         partition.tell_isr_change_ended(isr, f"refused: {error.name}", -1)
 
     def _apply(self, partition: Partition, changed: IsrChanged) -> None:
-        if changed.leader_epoch != partition.leader_epoch or changed.zk_version < partition.zk_version:
+        if changed.leader_epoch != partition.leader_epoch or changed.zk_version < partition.partition_epoch:
             self._counts.failed += 1
             return
         if partition.pending is not None:

@@ -7,13 +7,14 @@ from emulator.machines.broker.broker_context import BrokerContext
 from emulator.machines.broker.broker_metadata import MetadataCache
 from emulator.machines.broker.configurations import Configurations
 from emulator.machines.broker.controller_channel import ControllerChannel
-from emulator.machines.broker.controller_requests import Leadership
+from emulator.machines.broker.controller_requests import HighWatermarkCheckpoints, Leadership
 from emulator.machines.broker.dynamic_settings import DynamicSettings
 from emulator.machines.broker.fetchers import Fetchers
 from emulator.machines.broker.fetches import Fetches
 from emulator.machines.broker.group_coordinator import CreateTopic, GroupCoordinator
 from emulator.machines.broker.isr_writes import IsrChanges
 from emulator.machines.broker.log_dir_queries import alter_replica_log_dirs, describe_log_dirs
+from emulator.machines.broker.metadata_deltas import MetadataDeltas
 from emulator.machines.broker.offline_replicas import OfflineReplicas
 from emulator.machines.broker.offset_queries import OffsetQueries
 from emulator.machines.broker.producer_queries import describe_producers
@@ -106,7 +107,8 @@ class Broker:
 
     `for_controller` passes requests to the controller beside the broker. `create_topic` writes a topic into
     ZooKeeper. `unclean_enabled` is called with a topic whose unclean election was enabled. `reconfigured` is called
-    with changed dynamic settings, and whether they enable unclean election of all topics.
+    with changed dynamic settings, and whether they enable unclean election of all topics. `channel`: to the
+    controller, for ISR changes; None: to the one of the controller's own metadata updates (ZooKeeper).
     """
 
     def __init__(
@@ -116,13 +118,14 @@ class Broker:
         create_topic: CreateTopic,
         unclean_enabled: Callable[[str], None] = lambda topic: None,
         reconfigured: Callable[[BrokerSettings, bool], None] = lambda settings, unclean: None,
+        channel: ControllerChannel | None = None,
     ) -> None:
         self.context = context
         self._for_controller = for_controller
         self.metadata = MetadataCache(context)
         self.replicas = Replicas(context, self.metadata)
         self.fetches, self.produces = self.replicas.fetches, self.replicas.produces
-        self.channel = ControllerChannel(context, self.metadata.controller_node)
+        self.channel = channel or ControllerChannel(context, self.metadata.controller_node)
         self.isr_changes = IsrChanges(context, self.replicas.partitions, self.channel)
         self.fetchers = Fetchers(context, self.replicas)
         self.record_deletions = RecordDeletions(context, self.replicas)
@@ -131,7 +134,9 @@ class Broker:
         self.auto_creation = TopicAutoCreation(context, self.metadata, create_topic)
         alter_isr = self.isr_changes.alter_isr
         transitions = ReplicaTransitions(context, self.replicas, self.fetchers, alter_isr, self.coordinator)
-        self.leadership = Leadership(context, self.replicas, self.fetchers, transitions)
+        checkpoints = HighWatermarkCheckpoints(context, self.replicas)
+        self.leadership = Leadership(context, self.replicas, self.fetchers, transitions, checkpoints)
+        self.deltas = MetadataDeltas(context, self.replicas, self.fetchers, transitions, checkpoints)
         self.fetching = Fetches(context, self.replicas, self.isr_changes, self.fetches)
         self.offset_queries = OffsetQueries(context, self.replicas)
         self.requests = RequestChannel(context, self._serve, self.metadata.forget)
@@ -158,7 +163,8 @@ class Broker:
         self.replicas.going_offline = offline.going
         self.replicas.tell_controller = offline.tell_controller
         self.isr_changes.start()
-        self.configurations.start()
+        if not self.context.gates.metadata_from_image:
+            self.configurations.start()
         self.context.set_timer(RECOVERY_CHECKPOINT, FIRST_TASK_MS, self._checkpoint_recovery_points)
         if self.context.settings.log_flush_scheduler_interval_ms < TIMER_MAX_MS:
             self.context.set_timer(FLUSH, FIRST_TASK_MS, self._flush)
@@ -284,7 +290,8 @@ class Broker:
             case DescribeProducersRequest():
                 request.answer(describe_producers(self.replicas, self.metadata, message))
             case DescribeClusterRequest():
-                request.answer(DescribeClusterResponse(self.metadata.controller, list(self.metadata.live.values())))
+                controller = self.metadata.shown_controller()
+                request.answer(DescribeClusterResponse(controller, list(self.metadata.live.values())))
             case OffsetDeleteRequest() if self.context.gates.group_coordinator:
                 return self.coordinator.delete_offsets(request, message)
             case _ if isinstance(message, ADMINISTERED):

@@ -3,9 +3,10 @@
 The node sets `now` and `out` at the start of every step. Nothing here acts; it saves passing six values around.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Protocol
 
+from controller.kraft.metadata_image import BrokerRegistration
 from emulator.machines.broker.settings import BrokerSettings
 from emulator.storage.files import Files
 from protocol.chance import Chance
@@ -39,8 +40,8 @@ class BrokerContext:
     """Context of one life of one broker."""
 
     __slots__ = (
-        "broker", "broker_epoch", "chance", "files", "gates", "live", "now", "out", "sessions", "settings", "stopping",
-        "threads", "topic_ids",
+        "broker", "broker_epoch", "chance", "files", "gates", "live", "now", "out", "registrations", "sessions",
+        "settings", "stopping", "threads", "topic_ids",
     )  # fmt: skip
 
     def __init__(
@@ -65,11 +66,35 @@ class BrokerContext:
         self.stopping = False
         """The broker stops in an orderly way: it follows no further leader."""
         self.broker_epoch = -1
-        """czxid of this life's registration (KIP-380); -1 before."""
+        """Epoch of this life's registration: its czxid (KIP-380), in KRaft an offset; -1 before."""
         self.topic_ids: dict[TopicPartition, str] = {}
         """Topics' ids of the replicas that the controller has ordered."""
         self.live: Collection[BrokerId] = ()
         """Live brokers by this broker's metadata."""
+        self.registrations: Mapping[BrokerId, BrokerRegistration] = {}
+        """Registrations by this broker's image of the metadata log (KRaft)."""
+
+    def may_be_in_isr(self, broker: BrokerId, broker_epoch: int | None) -> bool:
+        """Whether a replica's broker is eligible for the ISR, by this broker's metadata.
+
+        With ZooKeeper, if it is alive. In KRaft, if it is neither fenced nor in controlled shutdown, and from 3.5 has
+        the epoch of its fetches. Source: Partition.isReplicaIsrEligible.
+        """
+        if not self.gates.metadata_from_image:
+            return broker in self.live
+        known = self.registrations.get(broker)
+        if known is None or not known.is_active:
+            return False
+        if not self.gates.isr_members_checked_by_broker_epoch:
+            return True
+        return broker_epoch is not None and broker_epoch in (-1, known.epoch)
+
+    def fetches_as_former_life(self, broker: BrokerId, broker_epoch: int) -> bool:
+        """Whether a fetch has an older broker epoch than the image, where that is checked (KAFKA-15221)."""
+        if broker_epoch < 0 or not self.gates.stale_broker_epoch_fails_fetch:
+            return False
+        known = self.registrations.get(broker)
+        return known is not None and not known.fenced and known.epoch > broker_epoch
 
     def emit(self, event: Event) -> None:
         """Emit an event, about a partition with the topic's id."""

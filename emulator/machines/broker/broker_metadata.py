@@ -141,7 +141,7 @@ class MetadataCache:
                     state.leader_epoch if shows_epoch else EPOCH_UNKNOWN,
                     list(state.isr) if shows_isr else [],
                     list(state.replicas),
-                    list(state.offline_replicas),
+                    self._offline_replicas(state),
                 )
             )
         known = {topic for topic, _ in self.partitions}
@@ -149,8 +149,24 @@ class MetadataCache:
             if topic not in known:
                 partitions.append(PartitionMetadata(topic, -1, self._unknown(topic)))
         return MetadataResponse(
-            self.controller, list(self.live.values()), partitions, gates.metadata_epochs_reliable
+            self.shown_controller(), list(self.live.values()), partitions, gates.metadata_epochs_reliable
         )
+
+    def shown_controller(self) -> BrokerId:
+        """The controller in a response: in KRaft a random unfenced broker, which forwards requests.
+
+        Source: KRaftMetadataCache.getControllerId.
+        """
+        if not self._context.gates.metadata_from_image:
+            return self.controller
+        unfenced = list(self.live)
+        return unfenced[self._context.chance.below(len(unfenced))] if unfenced else NO_BROKER
+
+    def _offline_replicas(self, state: PartitionState) -> list[BrokerId]:
+        """Offline replicas: those of the controller's update, in KRaft those of fenced brokers."""
+        if not self._context.gates.metadata_from_image:
+            return list(state.offline_replicas)
+        return [broker for broker in state.replicas if broker not in self.live]
 
     def _unknown(self, topic: str) -> ErrorCode:
         if self._context.gates.metadata_refuses_invalid_names and not can_be_topic(topic):

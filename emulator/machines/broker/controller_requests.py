@@ -28,18 +28,43 @@ from protocol.work import Work
 HIGH_WATERMARK_CHECKPOINT = ("high-watermark-checkpoint",)
 
 
+class HighWatermarkCheckpoints:
+    """Periodic checkpoints of the high watermarks, from the first change of a replica on."""
+
+    def __init__(self, context: BrokerContext, replicas: Replicas) -> None:
+        self._context = context
+        self._replicas = replicas
+        self._started = False
+
+    def start(self) -> None:
+        """Write the first checkpoint, unless they have begun."""
+        if not self._started:
+            self._started = True
+            self._checkpoint()
+
+    def _checkpoint(self) -> None:
+        self._replicas.checkpoint_high_watermarks()
+        interval_ms = self._context.settings.replica_high_watermark_checkpoint_interval_ms
+        self._context.set_timer(HIGH_WATERMARK_CHECKPOINT, interval_ms, self._checkpoint)
+
+
 class Leadership:
     """Executes LeaderAndIsr, StopReplica and UpdateMetadata."""
 
     def __init__(
-        self, context: BrokerContext, replicas: Replicas, fetchers: Fetchers, transitions: ReplicaTransitions
+        self,
+        context: BrokerContext,
+        replicas: Replicas,
+        fetchers: Fetchers,
+        transitions: ReplicaTransitions,
+        checkpoints: HighWatermarkCheckpoints,
     ) -> None:
         self._context = context
         self._replicas = replicas
         self._fetchers = fetchers
         self._transitions = transitions
         self.controller_epoch = ControllerEpoch(0)
-        self._checkpointing = False
+        self._checkpoints = checkpoints
         self._turns = Turns("its turn among the controller's orders", context.threads)
 
     def _refusal(self, broker_epoch: int) -> ErrorCode:
@@ -147,17 +172,9 @@ class Leadership:
             if (result.topic, result.partition) in self._replicas.offline:
                 result.error = ErrorCode.KAFKA_STORAGE_ERROR
         self._transitions.take_offline_without_log()
-        if not self._checkpointing:
-            self._checkpointing = True
-            self._checkpoint()
+        self._checkpoints.start()
         yield from self._fetchers.close_idle()
         return LeaderAndIsrResponse(ErrorCode.NONE, results)
-
-    def _checkpoint(self) -> None:
-        """Checkpoint at the first LeaderAndIsr, then periodically."""
-        self._replicas.checkpoint_high_watermarks()
-        interval_ms = self._context.settings.replica_high_watermark_checkpoint_interval_ms
-        self._context.set_timer(HIGH_WATERMARK_CHECKPOINT, interval_ms, self._checkpoint)
 
     # --- StopReplica ---
 

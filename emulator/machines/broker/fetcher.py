@@ -221,6 +221,7 @@ class ReplicaFetcher:
             settings.replica_fetch_min_bytes,
             settings.replica_fetch_response_max_bytes,
             partitions,
+            self._context.broker_epoch if gates.isr_members_checked_by_broker_epoch else -1,
         )
         self._send(request, gates.fetch_version, self._fetched)
 

@@ -17,7 +17,7 @@ from emulator.machines.broker.replica_manager import Replicas
 from emulator.machines.broker.request_channel import Request
 from protocol.errors import ErrorCode
 from protocol.events import FetchOutOfRange
-from protocol.ids import BrokerId, TopicPartition
+from protocol.ids import NO_OFFSET, TopicPartition
 from protocol.messages.replication_messages import FetchedPartition, FetchPartition, FetchRequest, FetchResponse
 from protocol.work import Work
 
@@ -109,7 +109,10 @@ class Fetches:
                 if not self._context.gates.deposed_leader_answers_parked:
                     yield from partition.check_parked_produces()
                 continue
-            if read.result.error:
+            if not read.result.error and self._context.fetches_as_former_life(fetch.replica_id, fetch.broker_epoch):
+                error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+                reads[index] = Read(FetchedPartition(entry.topic, entry.partition, error), NO_OFFSET, read.at_ms)
+            elif read.result.error:
                 gates = self._context.gates
                 if not gates.failed_reads_keep_follower_state:
                     fetched_ms = read.at_ms if gates.lag_by_messages else LONG_AGO_MS
@@ -117,14 +120,15 @@ class Fetches:
             elif read.result.diverging_epoch is None:
                 if tells_start:
                     partition.remotes[fetch.replica_id].log_start = entry.log_start
-                yield from self._progressed(partition, fetch.replica_id, entry, read)
+                yield from self._progressed(partition, fetch, entry, read)
         return frozenset(unassigned)
 
-    def _progressed(self, partition: Partition, follower: BrokerId, entry: FetchPartition, read: Read) -> Work[None]:
+    def _progressed(self, partition: Partition, fetch: FetchRequest, entry: FetchPartition, read: Read) -> Work[None]:
         """Note one partition's progress as of its read, however long it waits for the lock."""
+        follower = fetch.replica_id
         remote = partition.remotes[follower]
         before, remote.last_sent_high_watermark = remote.log_end, read.result.high_watermark
-        partition.follower_fetched(follower, entry.fetch_offset, read.leader_log_end, read.at_ms)
+        partition.follower_fetched(follower, entry.fetch_offset, read.leader_log_end, read.at_ms, fetch.broker_epoch)
         moved = before != entry.fetch_offset or not self._context.gates.high_watermark_needs_moved_follower
         if not partition.lock.is_free():
             yield from partition.lock.writing()

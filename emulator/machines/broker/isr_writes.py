@@ -120,7 +120,7 @@ class IsrChanges:
                 was,
                 now,
                 partition.leader_epoch,
-                partition.zk_version,
+                partition.partition_epoch,
                 through,
                 partition.the_log.high_watermark,
                 partition.the_log.log_end,
@@ -168,7 +168,7 @@ class IsrChanges:
         state = Leadership(self._context.broker, partition.leader_epoch, tuple(isr), partition.controller_epoch)
         path = state_path(partition.topic, partition.partition)
         response = yield from self._context.await_session(
-            SessionRequest([SetData(path, encode_state(state), partition.zk_version)])
+            SessionRequest([SetData(path, encode_state(state), partition.partition_epoch)])
         )
         result = response.results[0] if response.results else None
         if response.error == SessionError.OK and result is not None:

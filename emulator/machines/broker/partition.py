@@ -97,7 +97,7 @@ class Partition:
         self.transitions = 0
         """Count of the transitions so far: an observer need not compare a state that had none."""
         self.leader_epoch = EPOCH_UNKNOWN
-        self.zk_version = -1
+        self.partition_epoch = -1
         self.controller_epoch = ControllerEpoch(0)
         self.assignment: list[BrokerId] = []
         self.isr: list[BrokerId] = []
@@ -133,15 +133,19 @@ class Partition:
         self.settings = settings
 
     def become_leader(self, state: PartitionState, settings: BrokerSettings) -> None:
-        """Become leader (1.7). A new leader never truncates."""
-        known = self.remotes
+        """Become leader (1.7). A new leader never truncates.
+
+        The start of the leader epoch moves with that alone: in KRaft a state of the same epoch changes the ISR.
+        """
+        known, began = self.remotes, state.leader_epoch > self.leader_epoch
         self._adopt(state, settings)
         self.isr = list(state.isr)
         not_assigned = [broker for broker in self.isr if broker not in state.replicas]
         self.unassigned = {broker: known.get(broker) or RemoteReplica(broker) for broker in not_assigned}
         self.leader = self.context.broker
         self.leads = self.log is not None
-        self.epoch_start = self.the_log.log_end
+        if began or self.epoch_start is None:
+            self.epoch_start = self.the_log.log_end
 
     def become_follower(self, state: PartitionState, settings: BrokerSettings) -> None:
         """Become follower of the state's leader (1.7)."""
@@ -158,7 +162,7 @@ class Partition:
         self.controller_epoch = state.controller_epoch
         self.assignment = list(state.replicas)
         self.leader_epoch = state.leader_epoch
-        self.zk_version = state.zk_version
+        self.partition_epoch = state.zk_version
         self.settings = settings
         self.pending = None
         others = [broker for broker in state.replicas if broker != self.context.broker]
@@ -185,12 +189,12 @@ class Partition:
         self.transitions += 1
         self.pending = None
 
-    def isr_confirmed(self, isr: list[BrokerId], zk_version: int) -> None:
+    def isr_confirmed(self, isr: list[BrokerId], partition_epoch: int) -> None:
         """Set the recorded ISR, with its version of the state."""
         self.transitions += 1
         self.isr = isr
         self.unassigned = {broker: known for broker, known in self.unassigned.items() if broker in isr}
-        self.zk_version = zk_version
+        self.partition_epoch = partition_epoch
         self.pending = None
 
     # --- role ---
@@ -239,7 +243,7 @@ class Partition:
                 or (
                     recent_counts
                     and now_ms - replica.last_caught_up_ms <= lag_max_ms
-                    and (not eligible_only or replica.broker in self.context.live)
+                    and (not eligible_only or self.context.may_be_in_isr(replica.broker, replica.broker_epoch))
                 )
             ):
                 reached = replica.log_end
@@ -355,10 +359,10 @@ class Partition:
     # --- followers in the leader's view (1.2 to 1.4) ---
 
     def follower_fetched(
-        self, broker: BrokerId, fetch_offset: Offset, leader_log_end: Offset, arrived_ms: float
+        self, broker: BrokerId, fetch_offset: Offset, leader_log_end: Offset, arrived_ms: float, broker_epoch: int = -1
     ) -> None:
         """Note a follower's fetch as of its arrival, however long it waited for the lock since."""
-        self.remotes[broker].fetched(fetch_offset, leader_log_end, arrived_ms)
+        self.remotes[broker].fetched(fetch_offset, leader_log_end, arrived_ms, broker_epoch)
 
     def may_join_isr(self, replica: RemoteReplica) -> bool:
         """Whether a replica may join the ISR (1.4).
@@ -370,7 +374,9 @@ class Partition:
             return False
         if replica.log_end < self.the_log.high_watermark:
             return False
-        if self.context.gates.isr_admits_live_brokers_only and replica.broker not in self.context.live:
+        if self.context.gates.isr_admits_live_brokers_only and not self.context.may_be_in_isr(
+            replica.broker, replica.broker_epoch
+        ):
             return False
         if self.context.gates.expand_needs_epoch_start:
             return self.epoch_start is not None and replica.log_end >= self.epoch_start
@@ -409,10 +415,10 @@ class Partition:
                 gone.append(broker)
         return gone
 
-    def tell_isr_change_ended(self, isr: list[BrokerId], result: str, zk_version: int) -> None:
+    def tell_isr_change_ended(self, isr: list[BrokerId], result: str, partition_epoch: int) -> None:
         """Emit the end of an ISR change; see `IsrChangeEnded`."""
         high_watermark = self.log.high_watermark if self.log is not None else NO_OFFSET
-        fields = (result, zk_version, self.leader_epoch, high_watermark, self.min_isr)
+        fields = (result, partition_epoch, self.leader_epoch, high_watermark, self.min_isr)
         self.context.emit(IsrChangeEnded(self.topic, self.partition, ids_text(isr), *fields))
 
     def tell_lock(self) -> None:

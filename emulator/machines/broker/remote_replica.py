@@ -10,10 +10,12 @@ class RemoteReplica:
     """One follower.
 
     `log_end` -1: unknown. `last_caught_up_ms`: last time at which it held all of the leader's records.
+    `broker_epoch`: of its last fetch, -1 where that had none; None: it has not fetched (KIP-903).
     """
 
     __slots__ = (
         "broker",
+        "broker_epoch",
         "last_caught_up_ms",
         "last_fetch_leader_log_end",
         "last_fetch_ms",
@@ -30,12 +32,14 @@ class RemoteReplica:
         self.last_fetch_leader_log_end = FIRST_OFFSET
         self.last_caught_up_ms = LONG_AGO_MS
         self.last_sent_high_watermark = FIRST_OFFSET
+        self.broker_epoch: int | None = None
 
-    def fetched(self, fetch_offset: Offset, leader_log_end: Offset, now_ms: float) -> None:
+    def fetched(self, fetch_offset: Offset, leader_log_end: Offset, now_ms: float, broker_epoch: int = -1) -> None:
         """Note a fetch at `fetch_offset`: the follower holds all records below.
 
         `leader_log_end` as of the read (KAFKA-4485).
         """
+        self.broker_epoch = broker_epoch
         caught_up_ms = LONG_AGO_MS
         if fetch_offset >= leader_log_end:
             caught_up_ms = now_ms
@@ -67,3 +71,4 @@ class RemoteReplica:
             self.last_fetch_leader_log_end = NO_OFFSET
             self.last_fetch_ms = LONG_AGO_MS
             self.last_sent_high_watermark = FIRST_OFFSET
+            self.broker_epoch = None

@@ -1,6 +1,6 @@
 """Replicas of one broker, by partition, with their log directories and checkpoints."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 
 from emulator.machines.broker.broker_context import BrokerContext
@@ -24,10 +24,15 @@ from emulator.storage.log_directory import (
     HIGH_WATERMARKS,
     LOG_STARTS,
     META_PROPERTIES,
+    METADATA_LOG,
+    PARTITION_METADATA,
     RECOVERY_POINTS,
     deleted_log_directory,
     is_deleted_log,
     is_too_long_to_delete,
+    marker,
+    marker_epoch,
+    partition_metadata,
 )
 from protocol.errors import ErrorCode
 from protocol.events import FrameRefused, LogCreated, LogDeleted, LogDirFailed, LogLoaded, ids_text
@@ -163,6 +168,19 @@ class Replicas:
             except StorageError as error:
                 self.storage_failed(error)
 
+    def marked_epoch(self) -> int:
+        """Broker epoch of the last life by its markers, before the logs are loaded; -1: it did not stop cleanly.
+
+        Source: LogManager.readBrokerEpochFromCleanShutdownFiles.
+        """
+        epochs = {
+            marker_epoch(files.read(CLEAN_SHUTDOWN, 0, files.size(CLEAN_SHUTDOWN)))
+            if files.exists(CLEAN_SHUTDOWN)
+            else -1
+            for files in self.directories.live.values()
+        }
+        return epochs.pop() if len(epochs) == 1 else -1
+
     def _check_directories(self) -> None:
         """End the broker if a log directory cannot be listed (KAFKA-6697)."""
         try:
@@ -185,7 +203,7 @@ class Replicas:
                 _remove(files, name)
                 continue
             topic_partition = topic_partition_of(name)
-            if topic_partition is None or not files.list(name):
+            if topic_partition is None or name == METADATA_LOG or not files.list(name):
                 continue
             self._load_log(
                 files,
@@ -248,6 +266,8 @@ class Replicas:
                 log = self._load_log(files, name, topic_partition, clean=False)
             else:
                 log = Log.create(files, name, self.context.gates, _log_settings(self.settings_of(partition.topic)))
+                if self.context.gates.metadata_from_image:
+                    files.write_atomically(f"{name}/{PARTITION_METADATA}", partition_metadata(partition.topic_id))
                 log.set_clock(self._mono_ms)
                 self.logs[topic_partition] = log
                 self.context.emit(LogCreated(*topic_partition, self.directories.name_of(files)))
@@ -277,7 +297,12 @@ class Replicas:
         raise ReplicaOffline(name)
 
     def _configured(self, partition: Partition) -> Work[None]:
-        """Read the topic's configuration from ZooKeeper, holding the partition's lock."""
+        """Read the topic's configuration from ZooKeeper, holding the partition's lock.
+
+        In KRaft the broker has published it before the partition.
+        """
+        if self.context.gates.metadata_from_image:
+            return
         partition.lock.hold()
         try:
             found = yield from self.configuration_at(topic_config_path(partition.topic))
@@ -326,6 +351,27 @@ class Replicas:
             reason = "replica-moved" if topic_partition in self.metadata.partitions else "topic-deleted"
             self.context.emit(LogDeleted(*topic_partition, log.log_end, reason, self.directories.name_of(log.files)))
         self.context.topic_ids.pop(topic_partition, None)
+
+    def delete_strays(self, topic_ids: Mapping[TopicPartition, str]) -> None:
+        """Delete loaded logs of other partitions than these, or of topics with another id (KRaft).
+
+        `topic_ids`: of the partitions that have a replica here. Source: LogManager.isStrayKraftReplica; KAFKA-14616.
+        """
+        for topic_partition, log in list(self.logs.items()):
+            topic_id = topic_ids.get(topic_partition)
+            if topic_id is not None and self._has_id(log, topic_id):
+                continue
+            try:
+                self.delete(topic_partition)
+            except StorageError as error:
+                self.storage_failed(error)
+
+    def _has_id(self, log: Log, topic_id: str) -> bool:
+        """Whether a log is of this topic; one without an id may be."""
+        path = f"{log.directory}/{PARTITION_METADATA}"
+        if not log.files.exists(path):
+            return True
+        return log.files.read(path, 0, log.files.size(path)) == partition_metadata(topic_id)
 
     def _check_deleted_name(self, log: Log) -> None:
         """Raises StorageError, NotDeleted if the folder's new name is too long; it stays as it is."""
@@ -437,7 +483,10 @@ class Replicas:
         def mark(files: Files) -> None:
             self._checkpoint_recovery_points(files)
             self._checkpoint_log_starts(files)
-            files.append(CLEAN_SHUTDOWN, b"")
+            gates = self.context.gates
+            files.append(CLEAN_SHUTDOWN, marker(self.context.broker_epoch) if gates.marker_has_broker_epoch else b"")
+            if gates.marker_has_broker_epoch:
+                files.fsync(CLEAN_SHUTDOWN)
 
         unsynced = {
             name: any(log.log_end > log.recovery_point for _, log in self._logs_in(files))

@@ -1,7 +1,10 @@
-"""Transitions of one replica by the controller's requests: leader, follower, stopped.
+"""Transitions of one replica by the controller's decisions: leader, follower, stopped.
 
-Semantics 1.7. A new leader never truncates, in any era.
+Decisions come by requests (LeaderAndIsr, StopReplica; semantics 1.7) or by the metadata log (kraft-semantics 4). A new
+leader never truncates, in any era.
 """
+
+from collections.abc import Mapping, Sequence
 
 from emulator.machines.broker.alter_isr import AlterIsr
 from emulator.machines.broker.broker_context import BrokerContext, SessionExpired
@@ -24,7 +27,7 @@ Orderer = tuple[BrokerId, ControllerEpoch, int]
 
 
 class ReplicaTransitions:
-    """Executes requests that `controller_requests` accepted; waits for locked partitions."""
+    """Executes changes that `controller_requests` or `metadata_deltas` accepted; waits for locked partitions."""
 
     def __init__(
         self,
@@ -114,10 +117,14 @@ class ReplicaTransitions:
         return False
 
     def _make_leader(self, partition: Partition, state: PartitionState) -> Work[None]:
+        """Make this broker leader, or with its present leader epoch (KRaft) change its ISR and assignment."""
         context = self._context
         new_leader = not partition.leads
         previous_epoch = partition.leader_epoch
         self._alter_isr.forget(partition)
+        if state.leader_epoch == previous_epoch:
+            yield from self._change_isr(partition, state)
+            return
         partition.become_leader(state, self._replicas.settings_of(partition.topic))
         log = partition.the_log
         if context.gates.assigns_epoch_on_election:
@@ -136,6 +143,20 @@ class ReplicaTransitions:
             yield from partition.check_parked()
         if new_leader and partition.topic == OFFSETS_TOPIC and not partition.offline:
             self._coordinator.elected(partition.partition)
+
+    def _change_isr(self, partition: Partition, state: PartitionState) -> Work[None]:
+        """Adopt ISR, assignment and partition epoch; a pending ISR change ends.
+
+        Source: Partition.makeLeader, of a state that has the same leader epoch.
+        """
+        before, pending, previous = partition.isr, partition.pending, partition.partition_epoch
+        partition.become_leader(state, self._replicas.settings_of(partition.topic))
+        if pending is not None and pending.isr == partition.isr:
+            partition.tell_isr_change_ended(partition.isr, "done", state.zk_version)
+        elif before != partition.isr or previous != partition.partition_epoch:
+            self._role_changed(partition, "leader", partition.leader_epoch, state)
+        if partition.advance_high_watermark():
+            yield from partition.check_parked()
 
     def _role_changed(
         self, partition: Partition, role: str, previous_epoch: LeaderEpoch, state: PartitionState
@@ -188,25 +209,64 @@ class ReplicaTransitions:
                 self.ignored(state, partition.leader_epoch, IgnoredReason.LEADER_NOT_ALIVE, orderer)
                 continue
             previous_epoch, previous_leader = partition.leader_epoch, partition.leader
-            self._alter_isr.forget(partition)
-            partition.become_follower(state, self._replicas.settings_of(partition.topic))
-            self._role_changed(partition, "follower", previous_epoch, state)
-            if partition.topic == OFFSETS_TOPIC:
-                self._coordinator.resigned(partition.partition)
+            self._make_follower(partition, state)
             if self._must_restart(previous_leader, previous_epoch, partition):
                 restarts.append((partition, node))
-        yield from self._fetchers.remove([(partition.topic, partition.partition) for partition, _ in restarts])
-        if changes and self._context.gates.truncates_to_high_watermark:
-            cuts = [(one, one.the_log.high_watermark) for one, _ in restarts]
-            self._replicas.truncate(cuts, CutReason.HIGH_WATERMARK)
-        if self._context.gates.deposed_leader_answers_parked:
-            for partition, _ in restarts:  # no check of deletions, which wait until their time limit
-                yield from partition.check_parked_produces()
-                yield from partition.check_parked_fetches()
+        yield from self._stop_fetching(restarts, cuts=bool(changes) and self._context.gates.truncates_to_high_watermark)
         for partition, node in restarts:
             # Another partition of this request may have found their directory failed.
             if not partition.offline and not self._context.stopping:
                 self._fetchers.add(partition, partition.leader, leaders.get(partition.leader, node))
+
+    def _make_follower(self, partition: Partition, state: PartitionState) -> None:
+        previous_epoch, previous_leader = partition.leader_epoch, partition.leader
+        self._alter_isr.forget(partition)
+        partition.become_follower(state, self._replicas.settings_of(partition.topic))
+        if partition.leader_epoch != previous_epoch or partition.leader != previous_leader:
+            self._role_changed(partition, "follower", previous_epoch, state)
+        if partition.topic == OFFSETS_TOPIC:
+            self._coordinator.resigned(partition.partition)
+
+    def _stop_fetching(self, restarts: Sequence[tuple[Partition, str | None]], *, cuts: bool = False) -> Work[None]:
+        """Stop fetching partitions with a new leader or epoch, and complete their parked requests.
+
+        `cuts`: truncate them to their high watermarks.
+        """
+        yield from self._fetchers.remove([(partition.topic, partition.partition) for partition, _ in restarts])
+        if cuts:
+            ends = [(one, one.the_log.high_watermark) for one, _ in restarts]
+            self._replicas.truncate(ends, CutReason.HIGH_WATERMARK)
+        if self._context.gates.deposed_leader_answers_parked:
+            for partition, _ in restarts:  # no check of deletions, which wait until their time limit
+                yield from partition.check_parked_produces()
+                yield from partition.check_parked_fetches()
+
+    def follow(self, changes: list[Change], leaders: Mapping[BrokerId, str], orderer: Orderer) -> Work[None]:
+        """Make this broker follower by a change of the metadata log. `leaders`: nodes of the registered brokers.
+
+        It steps down even where there is no leader. A new leader epoch restarts the fetcher. In a controlled shutdown
+        a replica without a leader, or outside the ISR, stops fetching.
+
+        Source: ReplicaManager.applyLocalFollowersDelta.
+        """
+        restarts: list[tuple[Partition, str | None]] = []
+        stopped: list[TopicPartition] = []
+        for partition, state in changes:
+            yield from self._locked(partition)
+            if not (yield from self._has_log(partition, state, orderer)):
+                continue
+            previous_epoch = partition.leader_epoch
+            self._make_follower(partition, state)
+            leaves = state.leader < 0 or self._context.broker not in state.isr
+            if self._context.stopping and leaves:
+                stopped.append((partition.topic, partition.partition))
+            elif partition.leader_epoch > previous_epoch:
+                restarts.append((partition, leaders.get(state.leader)))
+        yield from self._stop_fetching(restarts)
+        for partition, node in restarts:
+            if node is not None and not partition.offline:
+                self._fetchers.add(partition, partition.leader, node)
+        yield from self._fetchers.remove(stopped)
 
     def _node_of(self, leader: BrokerId, leaders: dict[BrokerId, str]) -> str | None:
         """Node of a leader; None: it is not alive, as far as this broker knows."""

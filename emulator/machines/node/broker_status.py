@@ -1,14 +1,16 @@
 """Status of a broker's or controller's node, from its parts. Reading changes nothing."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from controller.controller import Controller
 from emulator.machines.broker.broker import Broker
 from emulator.machines.broker.broker_metrics import broker_metrics
 from emulator.machines.broker.partition import Partition
 from emulator.machines.client.session_client import SessionClient
+from emulator.machines.node.quorum_member import QuorumMember
+from emulator.machines.node.quorum_observers import quorum_status
 from emulator.topology import node_name
-from protocol.ids import CONTROLLER_EPOCH_UNKNOWN, NO_OFFSET, topic_partition_text
+from protocol.ids import CONTROLLER_EPOCH_UNKNOWN, NO_OFFSET, ControllerEpoch, topic_partition_text
 from protocol.messages.status_messages import WAITING_MAX, NodeStatus, PartitionStatus, SessionStatus, WaitingStatus
 from protocol.work import Waiting
 
@@ -18,7 +20,7 @@ def broker_status(
 ) -> NodeStatus:
     """Status of a broker that may be controller."""
     known = broker.metadata.controller
-    waiting = list(_waiting(broker, controller))
+    waiting = list(_waiting(broker, controller.waiting_tasks()))
     return NodeStatus(
         is_controller=controller.active,
         controller_epoch=controller.controller_epoch
@@ -26,10 +28,7 @@ def broker_status(
         else broker.leadership.controller_epoch or CONTROLLER_EPOCH_UNKNOWN,
         controller=name if controller.active else node_name(known) if known >= 0 else "",
         session=session_status(session),
-        partitions={
-            topic_partition_text(*topic_partition): _partition_status(broker, partition, now_ms)
-            for topic_partition, partition in sorted(broker.replicas.partitions.items())
-        },
+        partitions=_partitions(broker, now_ms),
         metrics={**broker_metrics(broker), **controller.metrics, **session_metrics(session)},
         waiting=waiting[:WAITING_MAX],
         waiting_count=len(waiting),
@@ -38,8 +37,32 @@ def broker_status(
     )
 
 
-def _waiting(broker: Broker, controller: Controller) -> Iterator[WaitingStatus]:
-    threads = [*broker.context.threads.waiting_tasks(), *controller.waiting_tasks()]
+def kraft_broker_status(broker: Broker, member: QuorumMember, now_ms: float, *, active: bool = False) -> NodeStatus:
+    """Status of a KRaft broker. `active`: a combined one's controller is."""
+    waiting = list(_waiting(broker, ()))
+    return NodeStatus(
+        is_controller=active,
+        controller_epoch=ControllerEpoch(member.epoch),
+        controller=member.voter_name(member.leader) or "",
+        partitions=_partitions(broker, now_ms),
+        metrics=broker_metrics(broker),
+        waiting=waiting[:WAITING_MAX],
+        waiting_count=len(waiting),
+        queued=broker.requests.queued,
+        pipelined=broker.requests.pipelined,
+        quorum=quorum_status(member),
+    )
+
+
+def _partitions(broker: Broker, now_ms: float) -> dict[str, PartitionStatus]:
+    return {
+        topic_partition_text(*topic_partition): _partition_status(broker, partition, now_ms)
+        for topic_partition, partition in sorted(broker.replicas.partitions.items())
+    }
+
+
+def _waiting(broker: Broker, controller: Iterable[Waiting]) -> Iterator[WaitingStatus]:
+    threads = [*broker.context.threads.waiting_tasks(), *controller]
     yield from map(_waiting_thread, sorted(threads, key=lambda one: one.since_ms))
     for purgatory in (broker.produces, broker.fetches):
         for one in purgatory.parked():

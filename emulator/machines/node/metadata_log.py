@@ -18,7 +18,7 @@ from controller.quorum.quorum_log import EpochEnd
 from emulator.machines.broker.broker_state import LogSettings
 from emulator.machines.broker.replica_log import Log
 from emulator.storage.files import Files
-from emulator.storage.log_directory import SEGMENT_SUFFIX
+from emulator.storage.log_directory import METADATA_LOG, SEGMENT_SUFFIX
 from protocol.gates import gates_for
 from protocol.ids import FIRST_OFFSET, BrokerId, LeaderEpoch, Offset
 from protocol.records.batch import encode_batch
@@ -29,7 +29,7 @@ from protocol.records.quorum_records import LeaderChange, encode_leader_change
 from protocol.records.types import BatchHeader, Values
 from protocol.versions import LADDER
 
-DIRECTORY: Final = "__cluster_metadata-0"
+DIRECTORY: Final = METADATA_LOG
 FETCH_BYTES: Final = 8 * 1024 * 1024
 """Limit of one fetch: KafkaRaftClient.MAX_FETCH_SIZE_BYTES."""
 SETTINGS: Final = LogSettings(max_message_bytes=FETCH_BYTES)

@@ -1,9 +1,9 @@
 """Connections of a quorum's node to its peers: a request in flight on each, the others in line.
 
 A request that its peer has not answered within the request timeout costs the connection, as in Kafka's client. What
-waits behind it goes on over a new one.
+waits behind it goes on over a new one, unless it has waited for as long.
 
-Source: KafkaNetworkChannel, InterBrokerSendThread, KafkaRaftManager.buildNetworkClient.
+Source: KafkaNetworkChannel, InterBrokerSendThread, NetworkClient, KafkaRaftManager.buildNetworkClient.
 """
 
 from collections import deque
@@ -17,7 +17,11 @@ from protocol.outbox import Outbox
 from protocol.purposes import QUORUM
 
 RECONNECT_MS: Final = 50.0
-"""reconnect.backoff.ms of KafkaRaftManager's client."""
+"""First reconnect.backoff.ms of KafkaRaftManager's client; it doubles with each failure in a row."""
+RECONNECT_MAX_MS: Final = 500.0
+"""reconnect.backoff.max.ms of KafkaRaftManager's client. Kafka's jitter of a fifth is left out."""
+SETUP_MS: Final = 10_000.0
+"""socket.connection.setup.timeout.ms: an opening connection outlives the requests that wait for it."""
 WAITING_MAX: Final = 16
 """Bound of the requests in line to one peer; the oldest makes room."""
 
@@ -25,11 +29,14 @@ WAITING_MAX: Final = 16
 class _Waiting(NamedTuple):
     correlation: int
     request: QuorumRequest
-    at_ms: float
+    since_ms: float
 
 
 class PeerConnection:
-    """The connection to one peer. `answered(correlation, response)`, None: the request failed."""
+    """The connection to one peer. `answered(now, peer, correlation, response)`; None: the request failed.
+
+    A request that was dropped is not answered at all: the quorum's node has its own timeout.
+    """
 
     def __init__(
         self,
@@ -48,6 +55,8 @@ class PeerConnection:
         self._connection = 0
         self._opened = False
         self._backs_off = False
+        self._failures = 0
+        """Connections in a row that were not established."""
 
     def send(self, now: Now, out: Outbox, correlation: int, request: QuorumRequest) -> None:
         """Send a request when its turn comes."""
@@ -61,25 +70,25 @@ class PeerConnection:
         self._waiting.clear()
         self._in_flight = -1
         self._disconnect(out)
+        out.cancel_timer(("quorum-reconnect", self._peer))
 
     def _go_on(self, now: Now, out: Outbox) -> None:
+        while self._waiting and now.mono_ms - self._waiting[0].since_ms >= self._timeout_ms:
+            self._waiting.popleft()
         if self._in_flight >= 0 or not self._waiting or self._backs_off:
             return
         if not self._connection:
-            self._opened = False
             self._connection = out.open(self._node, QUORUM, self._on_connection_event)
-            self._set_limit(out)
+            out.set_timer(("quorum-limit", self._peer), SETUP_MS, self._failed)
         elif self._opened:
             self._in_flight, request, _ = self._waiting.popleft()
             out.send(self._connection, request, self._in_flight)
-            self._set_limit(out)
-
-    def _set_limit(self, out: Outbox) -> None:
-        out.set_timer(("quorum-limit", self._peer), self._timeout_ms, self._late)
+            out.set_timer(("quorum-limit", self._peer), self._timeout_ms, self._failed)
 
     def _on_connection_event(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
         if isinstance(event, ConnectionOpened):
             self._opened = True
+            self._failures = 0
             out.cancel_timer(("quorum-limit", self._peer))
             self._go_on(now, out)
         elif isinstance(event, ConnectionLost):
@@ -91,18 +100,19 @@ class PeerConnection:
             self._answered(now, self._peer, correlation, event.message)
             self._go_on(now, out)
 
-    def _late(self, now: Now, out: Outbox) -> None:
-        self._failed(now, out)
-
     def _failed(self, now: Now, out: Outbox) -> None:
-        """The request in flight fails, or, without a connection, all that wait; then a pause."""
+        """Fail the request in flight and all in line, then pause. Source: InterBrokerSendThread.checkDisconnects."""
+        if not self._opened:
+            self._failures += 1
         self._disconnect(out)
-        failed = [self._in_flight] if self._in_flight >= 0 else [one.correlation for one in self._waiting]
-        if self._in_flight < 0:
-            self._waiting.clear()
+        failed = [one.correlation for one in self._waiting]
+        if self._in_flight >= 0:
+            failed.insert(0, self._in_flight)
+        self._waiting.clear()
         self._in_flight = -1
         self._backs_off = True
-        out.set_timer(("quorum-reconnect", self._peer), RECONNECT_MS, self._reconnect)
+        pause_ms = min(RECONNECT_MS * 2.0 ** min(max(self._failures - 1, 0), 10), RECONNECT_MAX_MS)
+        out.set_timer(("quorum-reconnect", self._peer), pause_ms, self._reconnect)
         for correlation in failed:
             self._answered(now, self._peer, correlation, None)
 

@@ -3,16 +3,18 @@
 Controllers vote, brokers observe. The process learns two things: committed batches, in order, and who leads.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from controller.quorum import quorum_inputs as q
+from controller.quorum.leader_state import Leader
 from controller.quorum.quorum_features import features_of
 from controller.quorum.quorum_node import QuorumNode
 from controller.quorum.settings import QuorumSettings
 from emulator.machines.node.metadata_log import ElectionFile, MetadataLog
 from emulator.machines.node.quorum_connections import PeerConnection
-from emulator.storage.files import Files
+from emulator.storage.files import Files, StorageError
 from emulator.topology import Node, Topology, identifier_named, identifier_of
 from protocol.chance import Chance
 from protocol.events import QuorumStateChanged
@@ -20,18 +22,23 @@ from protocol.ids import FIRST_OFFSET, NO_BROKER, BrokerId, LeaderEpoch, Offset
 from protocol.machine import ConnectionAccepted, ConnectionEvent, ConnectionLost, MessageReceived, Now
 from protocol.messages.quorum_messages import QuorumRequest, QuorumResponse
 from protocol.outbox import Outbox
+from protocol.records.errors import RecordsError
 from protocol.records.metadata_codec import encode_metadata_record
 from protocol.records.metadata_records import MetadataBatch, MetadataRecord
+from protocol.records.schema_fields import UnreadableRecord
 
 WAKE_UP: Final = ("quorum-wake-up",)
+UNANSWERED_MAX: Final = 16
+"""Bound of one connection's requests without a response. A peer of Kafka's has one; more cost the connection."""
 
 
 class QuorumMember:
     """A node of the quorum in one life of a process.
 
     `on_batches`: committed batches, each once, from the log's first on. `on_leader`: the notice of a leader (-1 none),
-    as `controller.quorum.leader_notices` reports it. `on_failed`: the node cannot go on. They are called from
-    `start`, from the member's own timers and connections, and from `deliver`, never from `append` or `resign`.
+    as `controller.quorum.leader_notices` reports it. `on_failed`: the node cannot go on, because of its disk or of a
+    fault of the quorum; its process ends. They are called from `start`, from the member's own timers and connections,
+    and from `deliver`, never from `append` or `resign`. Its process ended, or failed, a member ignores all inputs.
     """
 
     def __init__(
@@ -45,10 +52,16 @@ class QuorumMember:
         self._node: QuorumNode | None = None
         self._log: MetadataLog | None = None
         self._peers: dict[BrokerId, PeerConnection] = {}
-        self._senders: dict[tuple[BrokerId, int], int] = {}
-        """{(sender, its correlation): the connection of a request without a response}"""
         self._accepted: dict[int, BrokerId] = {}
-        self._notices: list[q.Committed | q.LeaderChanged | q.QuorumFailed] = []
+        """{peer's connection: its id}"""
+        self._requests: dict[int, tuple[int, int]] = {}
+        """{number of a request without a response: (connection, the sender's correlation)}.
+
+        The node knows requests by this number, because each incarnation of a sender counts its own anew.
+        """
+        self._received = 0
+        self._failed = False
+        self._notices: deque[q.Committed | q.LeaderChanged | q.QuorumFailed] = deque()
         self._delivering = False
         self._next = FIRST_OFFSET
         self._emitted = ("", LeaderEpoch(-1), NO_BROKER)
@@ -60,8 +73,13 @@ class QuorumMember:
         """Called after each change of state, epoch or leader."""
 
     def start(self, now: Now, out: Outbox, chance: Chance) -> None:
-        """Load the log and begin. Raises StorageError."""
-        self._log = MetadataLog.open(self._files)
+        """Load the log and begin."""
+        try:
+            self._log = MetadataLog.open(self._files)
+        except StorageError as error:
+            self._fail(out, str(error))
+            self.deliver(now, out)
+            return
         features = features_of(self._version)
         store = ElectionFile(self._files)
         voters = sorted(self._voters)
@@ -82,8 +100,20 @@ class QuorumMember:
         return self._node is not None
 
     @property
+    def ended(self) -> bool:
+        """Whether it has stopped or failed."""
+        return self._failed or (self._node is not None and self._node.ended)
+
+    @property
+    def is_voter(self) -> bool:
+        return self.me in self._voters
+
+    @property
     def state_name(self) -> str:
-        return self._node.state_name if self._node is not None else "none"
+        """State of the election; of a broker that does not vote `observer`."""
+        if self._node is None:
+            return "none"
+        return self._node.state_name if self.is_voter else "observer"
 
     @property
     def epoch(self) -> LeaderEpoch:
@@ -95,8 +125,18 @@ class QuorumMember:
         return self._node.state.leader if self._node is not None else NO_BROKER
 
     @property
+    def leadership(self) -> Leader | None:
+        """The state of a leader's voters and observers; None: this node does not lead."""
+        state = self._node.state if self._node is not None and not self.ended else None
+        return state if isinstance(state, Leader) else None
+
+    @property
     def leads(self) -> bool:
-        return self._node is not None and self._node.state.name == "leader"
+        return self.leadership is not None
+
+    @property
+    def voters(self) -> list[BrokerId]:
+        return sorted(self._voters)
 
     @property
     def high_watermark(self) -> Offset:
@@ -109,8 +149,8 @@ class QuorumMember:
     @property
     def end(self) -> Offset:
         """The offset of the next record that is appended, collected ones included."""
-        pending = getattr(self._node.state, "pending", ()) if self._node is not None else ()
-        return Offset(self.log_end + len(pending))
+        leader = self.leadership
+        return Offset(self.log_end + (len(leader.pending) if leader is not None else 0))
 
     def voter_name(self, voter: BrokerId) -> str | None:
         return self._voters.get(voter)
@@ -128,6 +168,9 @@ class QuorumMember:
 
     def shut_down(self, now: Now, out: Outbox, timeout_ms: int, then: Callable[[], None]) -> None:
         """Stop in order: hand over, then `then`, after `timeout_ms` at the latest."""
+        if self.ended or not self.started:
+            then()
+            return
         self._then = then
         self._input(now, out, q.ShutdownRequested(timeout_ms))
         self.deliver(now, out)
@@ -138,9 +181,9 @@ class QuorumMember:
             return
         self._delivering = True
         while self._notices:
-            notice = self._notices.pop(0)
+            notice = self._notices.popleft()
             if isinstance(notice, q.Committed):
-                self._committed(now, notice)
+                self._committed(now, out, notice)
             elif isinstance(notice, q.LeaderChanged):
                 self.on_leader(now, notice.leader, notice.epoch)
             else:
@@ -151,18 +194,33 @@ class QuorumMember:
 
     def accept(self, event: ConnectionAccepted, out: Outbox) -> None:
         """Serve a peer's connection of purpose QUORUM."""
+        if self.ended:
+            out.close(event.connection)
+            return
         self._accepted[event.connection] = identifier_named(event.peer)
         out.own(event.connection, self._on_accepted)
 
     def _on_accepted(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
         connection = event.connection
         if isinstance(event, ConnectionLost):
-            self._accepted.pop(connection, None)
+            self._forget(connection)
         elif isinstance(event, MessageReceived) and isinstance(event.message, QuorumRequest):
+            unanswered = sum(of == connection for of, _ in self._requests.values())
+            if unanswered >= UNANSWERED_MAX:
+                self._forget(connection)
+                out.close(connection)
+                return
+            self._received += 1
+            self._requests[self._received] = (connection, event.correlation_id)
             sender = self._accepted[connection]
-            self._senders[sender, event.correlation_id] = connection
-            self._input(now, out, q.RequestReceived(sender, event.correlation_id, event.message))
+            self._input(now, out, q.RequestReceived(sender, self._received, event.message))
             self.deliver(now, out)
+
+    def _forget(self, connection: int) -> None:
+        """Forget a connection; the node's late responses to it are dropped."""
+        self._accepted.pop(connection, None)
+        for number in [number for number, (of, _) in self._requests.items() if of == connection]:
+            del self._requests[number]
 
     def _answered(
         self, now: Now, out: Outbox, peer: BrokerId, correlation: int, response: QuorumResponse | None
@@ -177,39 +235,74 @@ class QuorumMember:
 
     def _input(self, now: Now, out: Outbox, event: q.QuorumInput) -> list[q.QuorumEffect]:
         node = self._node
-        if node is None or node.ended:
+        if node is None or self.ended:
             return []
-        effects = node.step(now, event)
+        try:
+            effects = node.step(now, event)
+        except StorageError as error:
+            self._fail(out, str(error))
+            return []
         for effect in effects:
             if isinstance(effect, q.SendRequest):
                 self._peers[effect.receiver].send(now, out, effect.correlation, effect.request)
             elif isinstance(effect, q.Respond):
-                connection = self._senders.pop((effect.receiver, effect.correlation), 0)
-                if connection in self._accepted:
-                    out.send(connection, effect.response, effect.correlation)
+                request = self._requests.pop(effect.correlation, None)
+                if request is not None:
+                    out.send(request[0], effect.response, request[1])
             elif isinstance(effect, q.WakeUp):
                 out.set_timer(WAKE_UP, max(0.0, effect.at_ms - now.mono_ms), self._woken_up)
             elif isinstance(effect, q.Committed | q.LeaderChanged | q.QuorumFailed):
                 self._notices.append(effect)
             elif isinstance(effect, q.ShutdownCompleted):
                 self._then()
-        self._tell_state(now, out, node)
+        self._emit_state(now, out, node)
+        if node.ended:
+            self._close(out)
         return effects
+
+    def _fail(self, out: Outbox, reason: str) -> None:
+        """Stop for good; the process learns of it with the next delivery."""
+        self._failed = True
+        self._notices.append(q.QuorumFailed(reason))
+        self._close(out)
+
+    def _close(self, out: Outbox) -> None:
+        """Close all connections, and take no further input."""
+        out.cancel_timer(WAKE_UP)
+        for peer in self._peers.values():
+            peer.close(out)
+        for connection in self._accepted:
+            out.close(connection)
+        self._accepted.clear()
+        self._requests.clear()
 
     def _woken_up(self, now: Now, out: Outbox) -> None:
         self._input(now, out, q.WokenUp())
         self.deliver(now, out)
 
-    def _tell_state(self, now: Now, out: Outbox, node: QuorumNode) -> None:
-        seen = (node.state_name, node.state.epoch, node.state.leader)
+    def _emit_state(self, now: Now, out: Outbox, node: QuorumNode) -> None:
+        seen = (self.state_name, node.state.epoch, node.state.leader)
         if seen != self._emitted:
             self._emitted = seen
             out.emit(QuorumStateChanged(*seen, self.log_end))
             self.on_state(now)
 
-    def _committed(self, now: Now, notice: q.Committed) -> None:
+    def committed_batches(self) -> Iterator[MetadataBatch]:
+        """The batches that `on_batches` has reported, from the first on.
+
+        Raises StorageError, RecordsError, UnreadableRecord.
+        """
+        if self._log is not None:
+            yield from self._log.decoded(self._log.start, self._next)
+
+    def _committed(self, now: Now, out: Outbox, notice: q.Committed) -> None:
+        """Report committed batches. A record that nobody can read is fatal, as in Kafka."""
         assert self._log is not None and notice.start == self._next, (notice, self._next)
+        try:
+            batches = self._log.decoded(notice.start, notice.end)
+        except (StorageError, RecordsError, UnreadableRecord) as error:
+            self._fail(out, str(error))
+            return
         self._next = notice.end
-        batches = self._log.decoded(notice.start, notice.end)
         if batches:
             self.on_batches(now, batches)

@@ -133,13 +133,17 @@ class SettingAdministration:
                 raise Unalterable(ErrorCode.INVALID_TOPIC_EXCEPTION, "The topic name is invalid.")
             if self._gates.unknown_topics_have_no_settings and not self._metadata.partition_count(body.name):
                 raise Unalterable(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
-            own = yield from self._given_at(topic_config_path(body.name))
+            own = yield from self._topic_settings(body.name)
             return list(describe_topic(self._brokers(), own or {}))
         if body.kind != BROKER_RESOURCE:
             raise _unsupported(body.kind, "Unsupported resource type: {}")
         if not self._is_this_broker(body.name, " or empty string"):
             return list(describe_every_broker(self._brokers()))
         return list(describe_broker(self._brokers()))
+
+    def _topic_settings(self, topic: str) -> Procedure[Mapping[str, str] | None]:
+        """A topic's own settings."""
+        return (yield from self._given_at(topic_config_path(topic)))
 
     def _brokers(self) -> BrokersSettings:
         given = self._dynamic.given

@@ -58,7 +58,7 @@ def test_a_shrink_keeps_the_maximal_isr_until_it_is_answered() -> None:
     )
     assert (bench.partition.isr, bench.partition.maximal_isr, bench.log.high_watermark) == ([0, 1], [0, 1], 0)
     bench.respond(connection, done((0,)))
-    assert (bench.partition.isr, bench.partition.zk_version, bench.partition.pending) == ([0], 4, None)
+    assert (bench.partition.isr, bench.partition.partition_epoch, bench.partition.pending) == ([0], 4, None)
     assert bench.log.high_watermark == 0, "KAFKA-13091: it is not checked until the next append"
     bench.produce("y", acks=1)
     assert bench.log.high_watermark == 3
@@ -262,7 +262,7 @@ def test_a_higher_epoch_discards_what_is_pending() -> None:
     bench.lead(1, isr=(0, 1), zk_version=5)
     assert bench.partition.pending is None
     bench.respond(connection, done((0,), 4))
-    assert (bench.partition.isr, bench.partition.zk_version) == ([0, 1], 5)
+    assert (bench.partition.isr, bench.partition.partition_epoch) == ([0, 1], 5)
     bench.advance(1.5 * LAG_MS)
     assert request(bench, connection).partitions == [IsrChange(*T0, BrokerId(0), LeaderEpoch(1), [BrokerId(0)], 5)]
 

@@ -44,7 +44,7 @@ def test_the_write_is_conditional_and_never_bumps_the_leader_epoch(version: str)
     bench = leader(version)
     bench.advance(1.5 * LAG_MS)
     assert held(bench) == Leadership(BrokerId(0), LeaderEpoch(0), brokers(0), ControllerEpoch(1), 4)
-    assert (bench.partition.isr, bench.partition.zk_version, bench.partition.leader_epoch) == ([0], 4, 0)
+    assert (bench.partition.isr, bench.partition.partition_epoch, bench.partition.leader_epoch) == ([0], 4, 0)
     assert ended(bench) == [("0", "done", 4)]
 
 
@@ -68,7 +68,7 @@ def test_a_stuck_zk_version_fails_every_cycle_for_ever(version: str) -> None:
     bench.advance(6 * LAG_MS)
     assert len(ended(bench)) >= 8
     assert set(ended(bench)) == {("0", "bad-version", -1)}
-    assert (bench.partition.isr, bench.partition.zk_version, bench.log.high_watermark) == ([0, 1], 3, 0)
+    assert (bench.partition.isr, bench.partition.partition_epoch, bench.log.high_watermark) == ([0, 1], 3, 0)
     bench.lead(1, isr=(0, 1), zk_version=4)
     bench.advance(1.5 * LAG_MS)
     assert (bench.partition.isr, bench.log.high_watermark) == ([0], 1)
@@ -99,7 +99,7 @@ def test_a_lost_answer_of_our_own_write_is_success() -> None:
         4,
     )
     bench.advance(1.5 * LAG_MS)
-    assert (ended(bench), bench.partition.isr, bench.partition.zk_version) == ([("0", "done", 4)], [0], 4)
+    assert (ended(bench), bench.partition.isr, bench.partition.partition_epoch) == ([("0", "done", 4)], [0], 4)
 
 
 @pytest.mark.parametrize("version", ["1.1", "2.6", "2.8"])

@@ -158,7 +158,7 @@ def test_a_new_leader_takes_over_isr_and_version() -> None:
     bench = Bench()
     bench.lead(5, isr=(2, 0), zk_version=17, replicas=(0, 2))
     p = bench.partition
-    assert (p.leader, p.leader_epoch, p.isr, p.zk_version, p.assignment) == (0, 5, [2, 0], 17, [0, 2])
+    assert (p.leader, p.leader_epoch, p.isr, p.partition_epoch, p.assignment) == (0, 5, [2, 0], 17, [0, 2])
     assert sorted(p.remotes) == [2]
     assert roles(bench) == [("leader", 0, 5)]
 

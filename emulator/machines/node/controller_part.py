@@ -1,0 +1,204 @@
+"""The controller's part of a KRaft process: its state machine on the metadata log, its requests, its observers.
+
+A dedicated controller has this part alone, a combined node has it beside a broker. Both parts share the process' member
+of the quorum. The holder passes accepted connections, committed batches and changes of the leader, and ends each step
+with `finish_step`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+from controller.kraft.controller_log import ControllerLog
+from emulator.machines.node.quorum_member import QuorumMember
+from emulator.machines.node.quorum_observers import QuorumObservers, describe_quorum, quorum_status
+from emulator.storage.files import StorageError
+from emulator.topology import node_name
+from protocol.chance import Chance
+from protocol.events import Event, MetadataCommitted
+from protocol.ids import NO_BROKER, BrokerId, ControllerEpoch, LeaderEpoch, Offset
+from protocol.machine import ConnectionAccepted, ConnectionEvent, MessageReceived, Now
+from protocol.messages.kraft_messages import DescribeQuorumRequest, ObserveQuorumRequest
+from protocol.messages.message_base import Message
+from protocol.messages.status_messages import NodeStatus
+from protocol.outbox import Outbox
+from protocol.purposes import NODE_TO_CONTROLLER, OBSERVE
+from protocol.records.errors import RecordsError
+from protocol.records.metadata_records import MetadataBatch, MetadataRecord
+
+CONTROLLER_DUE: Final = ("kraft-controller-due",)
+UNANSWERED_MAX: Final = 16
+"""Bound of one connection's requests without a response. A broker's channel has one; more cost the connection."""
+PURPOSES: Final = frozenset({NODE_TO_CONTROLLER, OBSERVE})
+"""Purposes of the connections that this part serves; of OBSERVE those whose messages are about the quorum."""
+
+
+class ControllerMachine(Protocol):
+    """State machine of a controller: `controller.kraft.quorum_controller.QuorumController`."""
+
+    active: bool
+
+    @property
+    def due_at_ms(self) -> float: ...
+    def leader_changed(self, now: Now, leader: BrokerId, epoch: LeaderEpoch) -> None: ...
+    def committed(self, now: Now, batches: Sequence[MetadataBatch]) -> None: ...
+    def handle(self, now: Now, request: Message, reply: Callable[[Message], None]) -> None: ...
+    def due(self, now: Now) -> None: ...
+
+
+MakeController = Callable[
+    [BrokerId, str, Mapping[str, Any], ControllerLog, Chance, Callable[[Event], None]], ControllerMachine
+]
+"""Makes the state machine: (id, version, settings, log, chance, emit)."""
+
+
+class _MemberLog:
+    """`ControllerLog` of the process' member. `now`: of the step."""
+
+    def __init__(self, member: QuorumMember, out: Outbox) -> None:
+        self._member = member
+        self._out = out
+        self.now = Now(0.0, 0.0)
+
+    @property
+    def end(self) -> Offset:
+        return self._member.end
+
+    def append(self, epoch: LeaderEpoch, records: Sequence[MetadataRecord]) -> Offset | None:
+        return self._member.append(self.now, self._out, epoch, records)
+
+    def resign(self, epoch: LeaderEpoch) -> None:
+        self._member.resign(self.now, self._out, epoch)
+
+
+class ControllerPart:
+    """The controller of one life of a process."""
+
+    def __init__(
+        self, settings: Mapping[str, Any], version: str, member: QuorumMember, out: Outbox, make: MakeController
+    ) -> None:
+        self._settings = settings
+        self._version = version
+        self._make = make
+        self._out = out
+        self._member = member
+        self._log = _MemberLog(member, out)
+        self._controller: ControllerMachine | None = None
+        self._observers = QuorumObservers(member)
+        self._unanswered: dict[int, int] = {}
+        """{connection: its requests without a response}"""
+        self._due_at_ms = float("inf")
+
+    def begin(self, chance: Chance) -> None:
+        """Make the state machine. Call it before the member starts."""
+        self._controller = self._make(
+            self._member.me, self._version, self._settings, self._log, chance, self._out.emit
+        )
+
+    @property
+    def active(self) -> bool:
+        """Whether it is the active controller, by its own view."""
+        return self._controller is not None and self._controller.active
+
+    # --- from the member ---
+
+    def committed(self, now: Now, batches: Sequence[MetadataBatch]) -> None:
+        """Handle committed batches: `QuorumMember.on_batches`."""
+        assert self._controller is not None
+        self._log.now = now
+        self._controller.committed(now, batches)
+        self._observers.committed(batches)
+        self._out.emit(MetadataCommitted(batches[-1].epoch, batches[-1].end))
+
+    def leader_changed(self, now: Now, leader: BrokerId, epoch: LeaderEpoch) -> None:
+        """Handle a notice of a leader: `QuorumMember.on_leader`."""
+        assert self._controller is not None
+        self._log.now = now
+        self._controller.leader_changed(now, leader, epoch)
+
+    def finish_step(self, now: Now) -> None:
+        """Deliver what the member has meanwhile, push to observers, and set the timer."""
+        if self._member.ended:
+            return
+        self._member.deliver(now, self._out)
+        self._observers.push(self._out, self.active)
+        due_at_ms = self._controller.due_at_ms if self._controller is not None else float("inf")
+        if due_at_ms == self._due_at_ms:
+            return
+        self._due_at_ms = due_at_ms
+        if due_at_ms == float("inf"):
+            self._out.cancel_timer(CONTROLLER_DUE)
+        else:
+            self._out.set_timer(CONTROLLER_DUE, max(0.0, due_at_ms - now.mono_ms), self._due)
+
+    def _due(self, now: Now, out: Outbox) -> None:
+        assert self._controller is not None
+        self._due_at_ms = float("inf")
+        self._log.now = now
+        self._controller.due(now)
+
+    # --- connections ---
+
+    def accept(self, event: ConnectionAccepted, out: Outbox) -> None:
+        """Serve a connection of purpose NODE_TO_CONTROLLER or OBSERVE."""
+        self._unanswered[event.connection] = 0
+        out.own(event.connection, self.on_connection_event)
+
+    def on_connection_event(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+        """Handle an input of an accepted connection."""
+        connection = event.connection
+        if not isinstance(event, MessageReceived):
+            self._forget(connection)
+        elif isinstance(event.message, ObserveQuorumRequest):
+            self._subscribe(out, connection)
+        elif isinstance(event.message, DescribeQuorumRequest):
+            out.send(connection, describe_quorum(self._member, now), event.correlation_id, event.version)
+        else:
+            self._on_request(now, event, out)
+
+    def _subscribe(self, out: Outbox, connection: int) -> None:
+        try:
+            if self._observers.subscribe(out, connection, self.active):
+                return
+        except (StorageError, RecordsError):
+            pass  # the member meets the same disk
+        self._forget(connection)
+        out.close(connection)
+
+    def _on_request(self, now: Now, event: MessageReceived, out: Outbox) -> None:
+        connection = event.connection
+
+        def reply(response: Message) -> None:
+            if connection in self._unanswered:
+                self._unanswered[connection] -= 1
+                out.send(connection, response, event.correlation_id, event.version)
+
+        if self._controller is None or self._unanswered[connection] >= UNANSWERED_MAX:
+            self._forget(connection)
+            out.close(connection)
+            return
+        self._unanswered[connection] += 1
+        self._log.now = now
+        self._controller.handle(now, event.message, reply)
+
+    def _forget(self, connection: int) -> None:
+        self._unanswered.pop(connection, None)
+        self._observers.forget(connection)
+
+    def close(self, out: Outbox) -> None:
+        """Close all connections: the process stops."""
+        for connection in self._unanswered:
+            out.close(connection)
+            self._observers.forget(connection)
+        self._unanswered.clear()
+
+    # --- status ---
+
+    def status(self, now: Now) -> NodeStatus:
+        """Status as this controller knows it. Reading changes nothing."""
+        member = self._member
+        return NodeStatus(
+            is_controller=self.active,
+            controller_epoch=ControllerEpoch(member.epoch),
+            controller=node_name(member.leader) if member.leader != NO_BROKER else "",
+            quorum=quorum_status(member),
+        )

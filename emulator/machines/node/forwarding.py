@@ -1,0 +1,105 @@
+"""Requests of clients that a KRaft broker forwards to the active controller (KIP-590). Kraft-semantics 9.5.
+
+The response comes once the controller has committed the change. This broker's metadata may not have it yet. Without a
+controller the request ends after a minute with REQUEST_TIMED_OUT.
+
+Source: ForwardingManagerImpl, AutoTopicCreationManager.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from emulator.machines.broker.broker_context import BrokerContext
+from emulator.machines.broker.controller_channel import ControllerChannel
+from emulator.machines.broker.request_channel import Request
+from protocol.errors import ErrorCode
+from protocol.messages.administration import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    NewTopic,
+    TopicResult,
+)
+from protocol.messages.configuration import (
+    AlterConfigsRequest,
+    AlterConfigsResponse,
+    AlterResult,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+from protocol.messages.message_base import Message
+from protocol.messages.placement import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+)
+
+LATE: Final = ErrorCode.REQUEST_TIMED_OUT
+
+
+class Forwarding:
+    """Forwarding of one broker."""
+
+    def __init__(self, context: BrokerContext, channel: ControllerChannel) -> None:
+        self._context = context
+        self._channel = channel
+        self._creating: set[str] = set()
+        """Topics that this broker creates by itself, in requests without a response so far."""
+
+    def forward(self, request: Request) -> None:
+        """Forward a client's request, and its response back."""
+
+        def answered(response: Message | None) -> None:
+            request.answer(response if response is not None else timed_out(request.message))
+
+        self._channel.send(request.message, request.version, answered)
+
+    def create_topic(
+        self,
+        topic: str,
+        partitions: int,
+        replication_factor: int,
+        configs: dict[str, str],
+        over: Callable[[ErrorCode], None],
+    ) -> None:
+        """Create a topic that a client looked for. `over` does not wait for the controller.
+
+        Source: AutoTopicCreationManager.sendCreateTopicRequest.
+        """
+        if topic not in self._creating:
+            self._creating.add(topic)
+            new = NewTopic(topic, partitions, replication_factor, configs=dict(configs))
+            request = CreateTopicsRequest([new], self._context.settings.request_timeout_ms)
+            self._channel.send(
+                request, CreateTopicsRequest.VERSIONS[1], lambda response: self._creating.discard(topic)
+            )
+        over(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+def timed_out(request: Message) -> Message:
+    """Response to a request that found no controller in time."""
+    match request:
+        case CreateTopicsRequest():
+            return CreateTopicsResponse([TopicResult(one.topic, LATE) for one in request.topics])
+        case DeleteTopicsRequest():
+            return DeleteTopicsResponse([TopicResult(topic, LATE) for topic in request.topics])
+        case CreatePartitionsRequest():
+            return CreatePartitionsResponse([TopicResult(one.topic, LATE) for one in request.topics])
+        case AlterConfigsRequest():
+            return AlterConfigsResponse([AlterResult(one.kind, one.name, LATE) for one in request.resources])
+        case IncrementalAlterConfigsRequest():
+            return IncrementalAlterConfigsResponse([AlterResult(one.kind, one.name, LATE) for one in request.resources])
+        case ElectLeadersRequest():
+            return ElectLeadersResponse([], LATE)
+        case AlterPartitionReassignmentsRequest():
+            return AlterPartitionReassignmentsResponse([], LATE)
+        case ListPartitionReassignmentsRequest():
+            return ListPartitionReassignmentsResponse([], LATE)
+        case _:
+            raise AssertionError(f"{type(request).__name__}: not forwarded")
