@@ -28,7 +28,7 @@ from emulator.settings.java_names import java_consumer, java_producer
 from emulator.settings.properties_files import SettingsFile
 from emulator.settings.setting import BROKER, CONSUMER, ENSEMBLE, PREFIXES, PRODUCER, TOPIC
 from emulator.settings.setting_registry import BY_SCOPE, GROUP_OF, REGISTRY
-from emulator.topology import Topology
+from emulator.topology import Topology, metadata_of
 from protocol.gates import gates_for
 from protocol.versions import ladder_name
 
@@ -63,9 +63,10 @@ def resolve(
 ) -> Resolved:
     """Resolve the scenario. `settings_files`: those of the command line.
 
-    Raises UnknownVersion, UnusableSetting, UnusableFile, UnusableProtocolVersion.
+    Raises UnknownVersion, NoSuchMode, UnusableSetting, UnusableFile, UnusableProtocolVersion.
     """
     version = ladder_name(kafka_version or scenario.default_version)
+    metadata_of(version, scenario.topology.metadata)
     own_files = read_settings_files(scenario.settings_files)
     given = given_for(scenario, version, overrides or {}, own_files, settings_files)
     everything = with_clients(given.everything, scenario.steps)

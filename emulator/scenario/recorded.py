@@ -9,7 +9,7 @@ from emulator.scenario.observations.observation_model import Observations
 from emulator.scenario.observations.recording_parsing import Malformed
 from emulator.scenario.recording import steps_of_recording
 from emulator.scenario.scenario_model import Scenario
-from emulator.scenario.topology_reading import COMBINED, kraft_azs
+from emulator.scenario.topology_reading import COMBINED
 from emulator.scenario.write import written
 from emulator.settings.setting_registry import usable
 from emulator.topology import KRAFT, three_azs
@@ -43,7 +43,7 @@ def scenario_of_recording(recording: Observations) -> Scenario:
         id=recording.scenario,
         title=f"{recording.scenario} as recorded on Kafka {recording.kafka}",
         kafka=(version_name(recording.kafka),),
-        topology=kraft_azs(combined=recording.nodes == COMBINED) if kraft else three_azs(),
+        topology=three_azs(metadata=KRAFT, combined=recording.nodes == COMBINED) if kraft else three_azs(),
         settings=settings,
         settings_by_broker=by_broker,
         controller_settings={} if recording.controller_settings is UNSET else dict(recording.controller_settings),

@@ -10,7 +10,7 @@ from ruamel.yaml.nodes import Node
 
 from emulator.scenario.document import nearest, shown
 from emulator.scenario.step_reader import StepReader
-from emulator.topology import DEDICATED_FROM, KRAFT, ZOOKEEPER, Topology, three_azs
+from emulator.topology import DEDICATED_FROM, KRAFT, ZOOKEEPER, NoSuchMode, Topology, metadata_of, three_azs
 from emulator.topology import Node as ClusterNode
 from protocol.numbers import number_in
 
@@ -22,44 +22,24 @@ MAX_NODES = 100
 
 def read_topology(reader: StepReader, fields: Mapping[str, Node], version: str) -> Topology:
     """Topology of a file's `metadata`, `nodes` and `topology`. `version`: the scenario's default."""
-    metadata = nodes = None
+    requested = nodes = None
     if "metadata" in fields:
-        metadata = reader.word(fields["metadata"], "place of the metadata", (ZOOKEEPER, KRAFT))
+        requested = reader.word(fields["metadata"], "place of the metadata", (ZOOKEEPER, KRAFT))
     if "nodes" in fields:
         nodes = reader.word(fields["nodes"], "kind of nodes", (SEPARATE, COMBINED))
-    metadata = metadata or default_metadata(version)
+    try:
+        metadata = metadata_of(version, requested or "")
+    except NoSuchMode as error:
+        reader.problem(fields["metadata"], str(error))
+        return three_azs()
     if "nodes" in fields and metadata != KRAFT:
         reader.problem(fields["nodes"], "nodes are separate or combined in KRaft alone; set `metadata: kraft`")
     given = fields.get("topology")
     if metadata == ZOOKEEPER:
         return three_azs() if given is None else _topology(reader, given, metadata, SEPARATE)
     if given is None:
-        return kraft_azs(combined=nodes == COMBINED)
+        return three_azs(metadata=KRAFT, combined=nodes == COMBINED)
     return _topology(reader, given, metadata, nodes or SEPARATE)
-
-
-def default_metadata(version: str) -> str:
-    """Place of the metadata of a version if a scenario names none: KRaft from 4.0 on."""
-    major = number_in(version.partition(".")[0])
-    return KRAFT if major is not None and major >= 4 else ZOOKEEPER
-
-
-def kraft_azs(
-    brokers: int = 3, clients: int = 3, azs: int = 3, controllers: int = 3, *, combined: bool = False
-) -> Topology:
-    """broker-i, controller-i and client-i in az-(i mod azs), and the observer outside.
-
-    `combined`: the first `controllers` brokers are the controllers.
-    """
-    nodes = []
-    for i in range(brokers):
-        roles = ("broker", "controller") if combined and i < controllers else ("broker",)
-        nodes.append(ClusterNode(f"broker-{i}", roles, i, f"az-{i % azs}"))
-    if not combined:
-        nodes += [ClusterNode(f"controller-{i}", ("controller",), i, f"az-{i % azs}") for i in range(controllers)]
-    nodes += [ClusterNode(f"client-{i}", ("client",), i, f"az-{i % azs}") for i in range(clients)]
-    nodes += [node for node in three_azs().nodes if "observer" in node.roles]
-    return Topology(tuple(nodes), KRAFT)
 
 
 def _topology(reader: StepReader, node: Node, metadata: str, nodes: str) -> Topology:
@@ -75,8 +55,7 @@ def _topology(reader: StepReader, node: Node, metadata: str, nodes: str) -> Topo
     if metadata == KRAFT:
         if "sessions" in fields:
             reader.problem(fields["sessions"], "KRaft has no ZooKeeper servers; leave out sessions")
-        counts.pop("sessions", None)
-        return kraft_azs(**counts, combined=nodes == COMBINED)
+        return three_azs(**counts, metadata=KRAFT, combined=nodes == COMBINED)
     return three_azs(**counts)
 
 
