@@ -24,6 +24,7 @@ from emulator.settings.accounting import check
 from emulator.settings.properties_files import SettingsFile
 from emulator.settings.setting import CONSUMER, PREFIXES, PRODUCER, TOPIC
 from emulator.settings.setting_registry import REGISTRY
+from emulator.topology import metadata_of
 from emulator.worlds.cluster_file.cluster_model import ClusterFile
 from emulator.worlds.network.kafka_listener.apis import FIRST_WITH_LISTENER
 from protocol.undecodable import UNDECODABLE
@@ -78,12 +79,13 @@ def no_listener(speed: float, version: str) -> str:
 def resolved(
     given: ClusterFile, kafka_version: str | None, overrides: dict[str, Any], files: Sequence[SettingsFile] = ()
 ) -> Resolved:
-    """Resolve the cluster file. Raises UnknownVersion, UnusableSetting, UnusableFile.
+    """Resolve the cluster file. Raises UnknownVersion, NoSuchMode, UnusableSetting, UnusableFile.
 
     `overrides` are in force on every node, and so are settings in `files`, except one broker's. Also raises
     UnusableProtocolVersion.
     """
     version = ladder_name(kafka_version or given.kafka_version)
+    metadata_of(version, given.topology.metadata)
     everything = given_for_cluster(given, version, overrides, files)
     check(everything.everything)
     scenario = Scenario(
