@@ -17,7 +17,7 @@ Reading order:
 - `event_queue`: one event at a time; `controller_metrics`: figures under Kafka's names;
   `controller`: the class that a broker's node holds.
 
-`quorum` is another controller's: the Raft quorum of KRaft mode. No cluster runs it yet.
+KRaft mode has a controller of its own: `quorum` is its Raft quorum, `kraft` decides on the quorum's log.
 
 No module here reads a clock, a socket or chance. Comments mark each departure from Kafka where it happens.
 """

@@ -132,7 +132,7 @@ class QuorumContext:
         """
         state = self.state
         if leader == self.me:
-            consistent = isinstance(state, Leader)
+            consistent = isinstance(state, Leader) and epoch <= state.epoch
         else:
             unknown = NO_BROKER in (leader, state.leader)
             consistent = epoch != state.epoch or unknown or leader == state.leader

@@ -76,7 +76,7 @@ class ResponseHandling:
             context.learn_leader(now_ms, epoch, leader)
             return True
         if leader != NO_BROKER and not context.state.has_leader:
-            context.become_follower(now_ms, epoch, leader)
+            context.learn_leader(now_ms, epoch, leader)
             return None if error == ErrorCode.NONE else True
         if error == ErrorCode.BROKER_NOT_AVAILABLE:
             return False

@@ -14,8 +14,9 @@ from controller.quorum.quorum_node import QuorumNode
 from controller.quorum.settings import QuorumSettings
 from emulator.machines.node.metadata_log import ElectionFile, MetadataLog
 from emulator.machines.node.quorum_connections import PeerConnection
+from emulator.machines.node.quorum_message_validation import is_valid_request, is_valid_response
 from emulator.storage.files import Files, StorageError
-from emulator.topology import Node, Topology, identifier_named, identifier_of
+from emulator.topology import Node, Topology, identifier_of
 from protocol.chance import Chance
 from protocol.events import QuorumStateChanged
 from protocol.ids import FIRST_OFFSET, NO_BROKER, BrokerId, LeaderEpoch, Offset
@@ -46,6 +47,9 @@ class QuorumMember:
     ) -> None:
         self.me = identifier_of(node)
         self._voters = topology.voters
+        self._peer_ids = {
+            node.name: identifier_of(node) for node in topology.nodes if {"broker", "controller"} & set(node.roles)
+        }
         self._settings = QuorumSettings.from_settings(settings)
         self._version = version
         self._files = files
@@ -193,11 +197,11 @@ class QuorumMember:
     # --- connections ---
 
     def accept(self, event: ConnectionAccepted, out: Outbox) -> None:
-        """Serve a peer's connection of purpose QUORUM."""
-        if self.ended:
+        """Serve a peer's connection of purpose QUORUM; only brokers and controllers are peers."""
+        if self.ended or event.peer not in self._peer_ids:
             out.close(event.connection)
             return
-        self._accepted[event.connection] = identifier_named(event.peer)
+        self._accepted[event.connection] = self._peer_ids[event.peer]
         out.own(event.connection, self._on_accepted)
 
     def _on_accepted(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
@@ -206,7 +210,8 @@ class QuorumMember:
             self._forget(connection)
         elif isinstance(event, MessageReceived) and isinstance(event.message, QuorumRequest):
             unanswered = sum(of == connection for of, _ in self._requests.values())
-            if unanswered >= UNANSWERED_MAX:
+            is_valid = is_valid_request(event.message, self._accepted[connection], self._voters)
+            if unanswered >= UNANSWERED_MAX or not is_valid:
                 self._forget(connection)
                 out.close(connection)
                 return
@@ -225,7 +230,7 @@ class QuorumMember:
     def _answered(
         self, now: Now, out: Outbox, peer: BrokerId, correlation: int, response: QuorumResponse | None
     ) -> None:
-        if response is None:
+        if response is None or not is_valid_response(response, self._voters, self.log_end):
             self._input(now, out, q.RequestFailed(peer, correlation))
         else:
             self._input(now, out, q.ResponseReceived(peer, correlation, response))

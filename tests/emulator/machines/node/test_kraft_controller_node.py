@@ -220,7 +220,7 @@ def test_an_orderly_stop_closes_connections_and_ends_with_code_0() -> None:
     bench = Bench()
     bench.go_on(1_000.0)
     for purpose, connection in PURPOSES.items():
-        bench.accept(connection, purpose)
+        bench.accept(connection, purpose, "broker-0")
     effects = bench.step(StopRequested())
     assert [effect for effect in effects if isinstance(effect, Exit)] == [Exit(0, "stopped", ExitKind.REQUESTED)]
     assert {effect.connection for effect in effects if isinstance(effect, Close)} == set(PURPOSES.values())
