@@ -134,6 +134,7 @@ class QuorumController:
     def committed(self, now: Now, batches: Sequence[MetadataBatch]) -> None:
         """Handle committed batches, in order: adopt them, and complete the responses that waited for them."""
         for batch in batches:
+            assert not self.active or batch.epoch <= self._claimed, "the notice of a leader comes before its batches"
             if batch.records:
                 self._is_log_empty = False
             for event in apply_and_report(self.image, batch):
