@@ -1,4 +1,4 @@
-"""AlterPartition at KRaft's controller: each check, in order, and the change that is written."""
+"""AlterPartition at KRaft's controller: each check, in order, and the written change."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Registrations, heartbeats, sessions and controlled shutdown at KRaft's controller, before and from 4.0 on."""
+"""Registrations, sessions and controlled shutdown at KRaft's controller, by release."""
 
 import pytest
 
@@ -212,7 +212,7 @@ def test_from_4_0_on_an_orderly_stop_is_fenced_again_when_its_session_expires() 
         assert fencings(case) == [0] * times
 
 
-def test_an_entry_of_a_former_epoch_fences_nobody() -> None:
+def test_an_entry_of_a_former_epoch_fences_no_broker() -> None:
     case = ControllerCase(NEW).claim().start(0)
     case.call(BrokerHeartbeatRequest(BrokerId(0), 0, Offset(100)))
     case.call(BrokerHeartbeatRequest(BrokerId(7), 0, Offset(100)))

@@ -1,4 +1,4 @@
-"""Three controllers of KRaft on one log, with random brokers, requests and failovers: what must always hold."""
+"""Three controllers of KRaft on one log: invariants under random requests and failovers."""
 
 from typing import Final
 
@@ -36,7 +36,7 @@ TOPICS: Final = ("t", "u")
 
 
 class Simulation:
-    """Controllers 100 to 102. The log commits some of its batches, or loses them with a failover."""
+    """Controllers 100 to 102; their log commits its batches, or loses them in a failover."""
 
     def __init__(self, version: str, seed: int) -> None:
         self.version = version
@@ -97,7 +97,10 @@ class Simulation:
         assert self.open == 0
 
     def fail_over(self) -> None:
-        """Another leader, or the same again; the tail survives or not. The old one hears of it, or its append fails."""
+        """Another leader, or the same again; the uncommitted tail survives or not.
+
+        The old leader gets a notice, or its next append fails.
+        """
         self.log.leads = False
         for old in self.controllers:
             if old.active and self.chance.below(2):
@@ -168,7 +171,7 @@ class Simulation:
         return uuid_text(bytes([broker] * 8) + self.lives[broker].to_bytes(8, "big"))
 
     def propose(self) -> None:
-        """A change of an ISR by a leader as the committed state names it, maybe with outdated epochs."""
+        """Send an ISR change of a leader by the committed state, maybe with an old epoch."""
         partitions = list(self.image.partitions())
         if not partitions:
             return
