@@ -17,7 +17,7 @@ Reading order:
 - `event_queue`: one event at a time; `controller_metrics`: figures under Kafka's names;
   `controller`: the class that a broker's node holds.
 
-KRaft mode has a controller of its own: `quorum` is its Raft quorum, `kraft` decides on the quorum's log.
+`quorum` and `kraft` are another controller's: the Raft quorum of KRaft mode, and the state machine on its log.
 
 No module here reads a clock, a socket or chance. Comments mark each departure from Kafka where it happens.
 """

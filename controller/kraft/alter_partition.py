@@ -1,4 +1,6 @@
-"""AlterPartition: a leader's change of its ISR, checked and written (KIP-497, KIP-841, KIP-903). Semantics 5.2.
+"""AlterPartition: a leader's change of its ISR, checked and written.
+
+Semantics 5.2; KIP-497, KIP-841, KIP-903.
 
 Source: ReplicationControlManager.alterPartition, validateAlterPartitionData.
 """
@@ -92,7 +94,10 @@ def _refused(
 
 
 def _eligible(view: ClusterView, replica: BrokerId, epoch: int) -> bool:
-    """Whether a replica may join: active, and still the incarnation that fetched. Source: ineligibleReplicasForIsr."""
+    """Whether a replica may join: active, and still the incarnation that fetched.
+
+    Source: ineligibleReplicasForIsr.
+    """
     registration = view.image.brokers.get(replica)
     if registration is None or not registration.is_active:
         return False

@@ -1,4 +1,4 @@
-"""Heartbeats of brokers at the active controller: contact times, sessions, reported offsets, wished states.
+"""Heartbeats of brokers at the active controller: sessions, reported offsets, next states.
 
 Only the active controller has this state, and none of it is in the metadata log. Until 3.9 an unfenced broker has a
 session. From 4.0 on a session is a contact time for a broker's id and epoch, fenced or not. Semantics 3.3 and 3.4.
@@ -17,7 +17,10 @@ from protocol.ids import NO_OFFSET, BrokerId, Offset
 from protocol.messages.kraft_messages import BrokerHeartbeatRequest
 
 CONTACTS_MAX: Final = 10_000
-"""Bound of the contact times; the oldest is dropped. Heartbeats with invented epochs would fill it."""
+"""Bound of the contact times; the oldest is dropped.
+
+Heartbeats with invented epochs would fill it.
+"""
 NO_LIMIT: Final = float("inf")
 
 
@@ -35,7 +38,10 @@ class ControlState(Enum):
 
 
 class BrokerContact(msgspec.Struct):
-    """What a broker's heartbeats reported. `shutdown_offset` -1: it is not in controlled shutdown."""
+    """Contents of a broker's heartbeats.
+
+    `shutdown_offset` -1: it is not in controlled shutdown.
+    """
 
     fenced: bool
     contact_ms: float
@@ -78,7 +84,10 @@ class BrokerHeartbeats:
         self._brokers.pop(broker, None)
 
     def touch(self, now_ms: float, broker: BrokerId, *, fenced: bool, metadata_offset: Offset) -> None:
-        """Note a contact. A fenced broker leaves its controlled shutdown: the next heartbeat lets it stop."""
+        """Note a contact.
+
+        A fenced broker leaves its controlled shutdown: the next heartbeat lets it stop.
+        """
         contact = self._brokers[broker]
         contact.fenced, contact.contact_ms, contact.metadata_offset = fenced, now_ms, metadata_offset
         if fenced:
@@ -89,7 +98,10 @@ class BrokerHeartbeats:
             self._brokers[broker].fenced = True
 
     def note_contact(self, now_ms: float, broker: BrokerId, epoch: int) -> None:
-        """Note a heartbeat on its arrival, whatever becomes of it (KAFKA-17793). Before 4.0 nothing is noted."""
+        """Note a heartbeat on its arrival, whatever becomes of it (KAFKA-17793).
+
+        Before 4.0 nothing is noted.
+        """
         if self._features.sessions_by_epoch:
             self._contacts.pop((broker, epoch), None)
             if len(self._contacts) >= CONTACTS_MAX:
@@ -97,7 +109,7 @@ class BrokerHeartbeats:
             self._contacts[broker, epoch] = now_ms
 
     def begin_shutdown(self, broker: BrokerId, offset: Offset) -> None:
-        """The broker may stop when all active brokers have read `offset`, unless an earlier one holds."""
+        """Let the broker stop when all active brokers have read `offset`; an earlier one stays."""
         contact = self._brokers[broker]
         if not contact.shuts_down:
             contact.shutdown_offset = offset
@@ -112,7 +124,10 @@ class BrokerHeartbeats:
         return known is not None and not known.fenced and not self._is_expired(now_ms, known.contact_ms)
 
     def remove_expired(self, now_ms: float) -> tuple[BrokerId, int | None] | None:
-        """An expired session, the oldest first: (broker, epoch; None: its present one). From 4.0 on it is removed."""
+        """An expired session, the oldest first: (broker, epoch; None: its present one).
+
+        From 4.0 on it is removed.
+        """
         if self._features.sessions_by_epoch:
             for session, contact_ms in self._contacts.items():
                 if self._is_expired(now_ms, contact_ms):
@@ -126,7 +141,7 @@ class BrokerHeartbeats:
 
     @property
     def next_expiry_ms(self) -> float:
-        """When the oldest session of an unfenced broker expires. Source: nextCheckTimeNs, up to 3.9."""
+        """Time of the next expiry of an unfenced broker's session (nextCheckTimeNs, up to 3.9)."""
         contacts = [self._brokers[broker].contact_ms for broker in self._unfenced()]
         return min(contacts, default=NO_LIMIT) + self._session_timeout_ms
 
@@ -146,7 +161,10 @@ class BrokerHeartbeats:
     def next_state(
         self, request: BrokerHeartbeatRequest, registered_at: Offset, has_leaderships: Callable[[], bool]
     ) -> tuple[ControlState, ControlState]:
-        """The present state of a registered broker and the next one. Source: calculateNextBrokerState."""
+        """The present state of a registered broker and the next one.
+
+        Source: calculateNextBrokerState.
+        """
         contact = self._brokers[request.broker]
         present = contact.state
         if present is ControlState.FENCED:

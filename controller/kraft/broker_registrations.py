@@ -1,4 +1,6 @@
-"""Registrations and heartbeats of brokers: their records and responses (KIP-631). Semantics 3.2 to 3.4.
+"""Registrations and heartbeats of brokers: their records and responses (KIP-631).
+
+Semantics 3.2 to 3.4.
 
 Source: ClusterControlManager.registerBroker, ReplicationControlManager.processBrokerHeartbeat,
 maybeFenceOneStaleBroker.
@@ -38,7 +40,10 @@ def register_broker(
     next_offset: Offset,
     request: BrokerRegistrationRequest,
 ) -> tuple[list[MetadataRecord], BrokerRegistrationResponse]:
-    """Register a broker's process, fenced. `next_offset`: of the log; the epoch of a new incarnation."""
+    """Register a broker's process, fenced.
+
+    `next_offset`: of the log; the epoch of a new incarnation.
+    """
     if not is_uuid(request.incarnation):
         return [], BrokerRegistrationResponse(ErrorCode.INVALID_REQUEST)
     broker, features = request.broker, view.features

@@ -1,4 +1,4 @@
-"""View of the cluster for the controller's decisions: an image with the release's features and the settings.
+"""View of the cluster for the controller's decisions: image, features and settings.
 
 The active controller decides by its own image, with records that are not yet committed. Effective settings of a topic:
 its own, this node's dynamic ones, those of all brokers, this node's file.
@@ -66,7 +66,10 @@ class ClusterView:
         return None
 
     def min_isr(self, topic: TopicImage) -> int:
-        """Effective minimum of the ISR: at most the replication factor. Source: getTopicEffectiveMinIsr."""
+        """Effective minimum of the ISR: at most the replication factor.
+
+        Source: getTopicEffectiveMinIsr.
+        """
         value = number_in(self.topic_setting(topic.topic, MIN_ISR) or "")
         wanted = self.settings.min_insync_replicas if value is None else value
         return min(wanted, len(topic.partitions[0].replicas)) if topic.partitions else wanted

@@ -52,7 +52,7 @@ class UnusableConfig(ValueError):
 
 
 def valid_settings(_kind: int, _name: str, settings: Mapping[str, str]) -> str:
-    """The validator without a registry of settings: it checks those that the controller itself reads."""
+    """Validate the settings that the controller itself reads; the default validator."""
     number = number_in(settings.get(MIN_ISR, "1"))
     if number is None or number < 1:
         return f"Invalid value {settings[MIN_ISR]} for configuration {MIN_ISR}: Value must be at least 1"

@@ -14,40 +14,49 @@ from protocol.versions import UnknownVersion
 METADATA_VERSION: Final = "metadata.version"
 ELR_VERSION: Final = "eligible.leader.replicas.version"
 SHRINK_KEEPS_EPOCH: Final = 12
-"""Level of `metadata.version` (3.6-IV0) from which an ISR's shrink keeps the leader epoch (KAFKA-15021)."""
+"""First `metadata.version` (3.6-IV0) in which a shrink keeps the leader epoch (KAFKA-15021)."""
 ELR_RECORDS: Final = 23
-"""Level of `metadata.version` (4.0-IV1) from which the log can have eligible leader replicas (KIP-966)."""
+"""First `metadata.version` (4.0-IV1) with eligible leader replicas (KIP-966)."""
 
 _NEWEST_LEVELS: Final = {
     "3.3": 7, "3.4": 8, "3.5": 11, "3.6": 14, "3.7": 19, "3.8": 20, "3.9": 21, "4.0": 25, "4.1": 27, "4.2": 29,
     "4.3": 30, "4.4": 33,
 }  # fmt: skip
-"""{release: the level of `metadata.version` of a new cluster}, MetadataVersion.LATEST_PRODUCTION."""
+"""{release: `metadata.version` of a new cluster}, MetadataVersion.LATEST_PRODUCTION."""
 
 
 class ControllerFeatures(msgspec.Struct, frozen=True, kw_only=True):
-    """Features of one release. The source of each stands beside its version in `controller_features_of`."""
+    """Features of one release.
+
+    The source of each stands beside its version in `controller_features_of`.
+    """
 
     metadata_version: int
     """Level of `metadata.version` of a new cluster."""
     elr_by_default: bool
     """A new cluster enables eligible leader replicas (KIP-966)."""
     min_isr_at_cluster_level: bool
-    """With ELR, a claim writes `min.insync.replicas` of all brokers, which can no longer be removed."""
+    """With ELR, a claim writes `min.insync.replicas` of all brokers, for good."""
     elects_fenced_last_known_leader: bool
     """The last known leader is elected even if it is fenced (KAFKA-19522)."""
     unclean_setting: bool
     """`unclean.leader.election.enable` has an effect (KAFKA-12670)."""
     reassigned_replicas_all_in_isr: bool
-    """A reassignment completes when all replicas that remain are in the ISR; before, all added (KAFKA-15665)."""
+    """A reassignment completes when all remaining replicas are in the ISR (KAFKA-15665).
+
+    Before, when all added ones are.
+    """
     sorted_isr: bool
-    """An ISR that a leader proposes is stored by ascending id; before, joining replicas come last."""
+    """A proposed ISR is stored by ascending id; before, joining replicas come last."""
     same_incarnation_keeps_epoch: bool
     """A registration that is sent again keeps the broker epoch (KAFKA-16952)."""
     new_incarnation_leaves_isrs: bool
-    """A new incarnation leaves the ISRs of the one before, after an unclean stop also the ELRs (KAFKA-18106)."""
+    """A new incarnation leaves the ISRs of the one before (KAFKA-18106).
+
+    After an unclean stop also the ELRs.
+    """
     sessions_by_epoch: bool
-    """A session is a contact time by broker and epoch, fenced or not; before, only unfenced brokers have one."""
+    """A session is a contact time by broker and epoch, also of fenced brokers."""
     fenced_sessions_at_claim: bool
     """A claim gives a session to fenced brokers, too (KAFKA-19130)."""
     periodic_tasks: bool

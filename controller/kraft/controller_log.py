@@ -19,7 +19,10 @@ class ControllerLog(Protocol):
         ...
 
     def append(self, epoch: LeaderEpoch, records: Sequence[MetadataRecord]) -> Offset | None:
-        """Append a batch in the epoch of this node's leadership: the last record's offset. None: it does not lead."""
+        """Append a batch in the epoch of this node's leadership.
+
+        Returns the last record's offset; None: this node does not lead.
+        """
         ...
 
     def resign(self, epoch: LeaderEpoch) -> None:

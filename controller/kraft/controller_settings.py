@@ -9,7 +9,9 @@ from controller.kraft.controller_features import ELR_VERSION, METADATA_VERSION
 
 
 class ControllerSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Settings of one controller. `metadata_version`, `elr_version`: levels of a new cluster; None: its release's.
+    """Settings of one controller.
+
+    `metadata_version`, `elr_version`: levels of a new cluster; None: its release's.
 
     Source: ServerConfigs, ReplicationConfigs, KRaftConfigs; `kafka-storage format --feature`.
     """

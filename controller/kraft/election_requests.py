@@ -1,4 +1,4 @@
-"""Elections that a client requests or a task runs: preferred, and unclean ones of leaderless partitions.
+"""Elections that a client requests or a task runs: preferred ones and unclean ones.
 
 Source: ReplicationControlManager.electLeaders, maybeBalancePartitionLeaders, maybeElectUncleanLeaders; semantics 6.9.
 """
@@ -18,7 +18,10 @@ ELECTIONS_MAX: Final = 1_000
 
 
 def elect_leaders(view: ClusterView, request: ElectLeadersRequest) -> tuple[list[MetadataRecord], ElectLeadersResponse]:
-    """Elect the leaders of named partitions, or of all; of all, those that need no election are left out."""
+    """Elect the leaders of named partitions, or of all.
+
+    Of all, the results leave out those that need no election.
+    """
     election: Election = "unclean" if request.election == UNCLEAN else "preferred"
     if request.partitions is None:
         named = [(topic.topic, number) for topic, number, _ in view.image.partitions()]
@@ -76,7 +79,10 @@ def balance_leaders(view: ClusterView) -> tuple[list[MetadataRecord], bool]:
 
 
 def elect_unclean_leaders(view: ClusterView) -> tuple[list[MetadataRecord], bool]:
-    """Elect leaders of leaderless partitions whose topics allow unclean elections. Returns as `balance_leaders`."""
+    """Elect leaders of leaderless partitions whose topics allow unclean elections.
+
+    Returns as `balance_leaders`.
+    """
     records: list[MetadataRecord] = []
     for topic, number, partition in view.image.partitions():
         if partition.leader == NO_LEADER and view.unclean_elections(topic.topic):

@@ -66,7 +66,7 @@ class PartitionRegistration(msgspec.Struct, frozen=True, gc=False):
 
 
 class BrokerRegistration(msgspec.Struct, frozen=True, gc=False):
-    """Registration of a broker. `registered_at`: offset of its record. Source: BrokerRegistration."""
+    """Registration of a broker. `registered_at`: offset of its record (BrokerRegistration)."""
 
     broker: BrokerId
     epoch: int

@@ -12,7 +12,7 @@ from protocol.ids import NO_OFFSET, Offset
 PENDING_MAX: Final = 10_000
 """Bound of the waiting responses; an isolated controller collects them until it resigns."""
 Complete = Callable[[bool], None]
-"""Completes a response: with its result (True), or because this controller is not active any more (False)."""
+"""Completes a response: with its result (True), or with NOT_CONTROLLER (False)."""
 
 
 class PendingReplies:

@@ -1,4 +1,4 @@
-"""Schedule of the active controller's own tasks: no-op records, fencing, preferred and unclean elections.
+"""Schedule of the active controller's tasks: no-op records, fencing, elections.
 
 From 4.0 on all run at fixed periods from the claim on. Before, a heartbeat schedules the fencing, and the elections are
 scheduled while there is something to elect. Semantics 2.8 and 3.4.
@@ -51,7 +51,10 @@ class PeriodicTasks:
         self._more.clear()
 
     def take_due(self, now_ms: float) -> Task | None:
-        """A task that is due, the earliest first. It is scheduled again by `ran`, or by what it finds."""
+        """A task that is due, the earliest first.
+
+        It is scheduled again by `ran`, or by what it finds.
+        """
         task = min(self._due_ms, key=lambda one: self._due_ms[one], default=None)
         if task is None or self._due_ms[task] > now_ms:
             return None

@@ -66,11 +66,14 @@ Reply = Callable[[Message], None]
 
 
 def _nothing(_end: Offset) -> None:
-    """What most writes do when their batch is appended."""
+    """Default of `Write.appended`."""
 
 
 class Write(msgspec.Struct):
-    """A decision. `response` None: of a task. `appended`: called with the last offset that it rests on."""
+    """A decision. `response` None: of a task.
+
+    `appended`: called with the last offset that it rests on.
+    """
 
     records: Sequence[MetadataRecord]
     response: Message | None = None
@@ -116,7 +119,7 @@ class QuorumController:
 
     @property
     def due_at_ms(self) -> float:
-        """When `due` has something to do; infinite: never."""
+        """Time at which `due` has something to do; infinite: never."""
         return self._tasks.due_at_ms if self.active else NEVER_MS
 
     # --- the quorum ---
@@ -132,8 +135,9 @@ class QuorumController:
             self._renounce("another-leader" if leader >= 0 else "no-leader")
 
     def committed(self, now: Now, batches: Sequence[MetadataBatch]) -> None:
-        """Handle committed batches, in order: adopt them, and complete the responses that waited for them."""
+        """Adopt committed batches, in order, and complete the responses that waited for them."""
         for batch in batches:
+            assert not self.active or batch.epoch <= self._claimed, "the notice of a leader comes before its batches"
             if batch.records:
                 self._is_log_empty = False
             for event in apply_and_report(self.image, batch):
@@ -141,7 +145,10 @@ class QuorumController:
             self._pending.committed(Offset(batch.end - 1))
 
     def _claim(self, now: Now, epoch: LeaderEpoch) -> None:
-        """Become active: sessions begin anew, then the tasks. Source: claim, CompleteActivationEvent."""
+        """Become active: sessions begin anew, then the tasks.
+
+        Source: claim, CompleteActivationEvent.
+        """
         self._claimed = epoch
         self._view = ClusterView(self._me, self.image.copy(), self._features, self._settings)
         self._heartbeats = BrokerHeartbeats(self._features, self._settings.broker_session_timeout_ms)
@@ -155,7 +162,10 @@ class QuorumController:
         self._write(now, Write(activation_records(self._view, empty=self._is_log_empty)), None)
 
     def _renounce(self, reason: str) -> None:
-        """Become standby: forget what is not committed, fail the waiting responses. Source: renounce."""
+        """Become standby: forget what is not committed, fail the waiting responses.
+
+        Source: renounce.
+        """
         epoch, self._claimed = self._claimed, NOT_CLAIMED
         self._log.resign(epoch)
         self._view = ClusterView(self._me, self.image, self._features, self._settings)
@@ -167,7 +177,9 @@ class QuorumController:
     # --- writes ---
 
     def _write(self, now: Now, write: Write, complete: Callable[[bool], None] | None) -> bool:
-        """Append a decision and apply it. Returns False if this node does not lead any more: it has renounced.
+        """Append a decision and apply it.
+
+        Returns False if this node does not lead any more: it has renounced.
 
         A decision without records rests on uncommitted ones, too: its response waits for those.
         """

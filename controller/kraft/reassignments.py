@@ -1,4 +1,4 @@
-"""AlterPartitionReassignments and ListPartitionReassignments at the active controller (KIP-455).
+"""Reassignments of partitions at the active controller: begun, cancelled, listed (KIP-455).
 
 A reassignment first adds replicas. Later an AlterPartition completes it (`partition_changes`), or it is cancelled.
 
@@ -61,7 +61,7 @@ def _altered(view: ClusterView, wanted: Reassigned) -> PartitionChangeRecord | N
 
 
 def reassignment_to(partition: PartitionRegistration, replicas: Replicas) -> TargetState:
-    """Target of a reassignment's beginning: the wanted replicas, then those that will be removed.
+    """Target of a reassignment's beginning: the wanted replicas, then those to remove.
 
     Without replicas to add or remove, those of a reassignment under way stay as they are.
     """

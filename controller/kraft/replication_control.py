@@ -1,4 +1,4 @@
-"""Records for a broker that is fenced, unfenced, stopped or registered again: its ISRs and leaderships.
+"""Records for a broker that is fenced, unfenced, stopped or registered again.
 
 Each function reads one state of the cluster, and its records belong into one batch.
 
@@ -38,7 +38,7 @@ def unfence_broker(view: ClusterView, broker: BrokerId) -> list[MetadataRecord]:
 
 
 def begin_controlled_shutdown(view: ClusterView, broker: BrokerId) -> list[MetadataRecord]:
-    """Mark a broker as shutting down, then remove it from all ISRs and elect other leaders (KIP-841)."""
+    """Mark a broker as shutting down, then remove it from all ISRs (KIP-841)."""
     registration = view.image.brokers[broker]
     records: list[MetadataRecord] = []
     if not registration.in_controlled_shutdown:
@@ -47,7 +47,9 @@ def begin_controlled_shutdown(view: ClusterView, broker: BrokerId) -> list[Metad
 
 
 def leave_partitions(view: ClusterView, broker: BrokerId, *, clean: bool) -> list[PartitionChangeRecord]:
-    """Remove a broker's former incarnation from all ISRs; with ELR after an unclean stop also from all ELRs.
+    """Remove a broker's former incarnation from all ISRs.
+
+    With ELR and after an unclean stop also from all ELRs.
 
     Source: handleBrokerShutdown, handleBrokerUncleanShutdown (4.0 and later).
     """
@@ -72,9 +74,10 @@ def leader_and_isr_updates(
     add: BrokerId = NO_BROKER,
     unclean: BrokerId = NO_BROKER,
 ) -> list[PartitionChangeRecord]:
-    """Changes of `partitions` when a broker leaves (`remove`), may lead again (`add`), or stopped uncleanly.
+    """Changes of `partitions` when a broker leaves or may lead again.
 
-    The view still shows the broker's former state.
+    `remove`: it leaves. `add`: it may lead. `unclean`: it leaves, for it stopped uncleanly. The view still shows the
+    broker's former state.
     """
     leaving = (remove, unclean)
 

@@ -39,7 +39,10 @@ from protocol.messages.placement import (
 
 
 def refusal(request: Message, error: ErrorCode) -> Message:
-    """The response with `error` to each part of the request. Raises ValueError for no request of the controller."""
+    """The response with `error` to each part of the request.
+
+    Raises ValueError for no request of the controller.
+    """
     match request:
         case BrokerHeartbeatRequest():
             return BrokerHeartbeatResponse(error)

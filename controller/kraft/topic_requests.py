@@ -36,7 +36,7 @@ from protocol.records.metadata_records import (
 
 
 class TopicPlacing:
-    """What new partitions need. `usable`: {broker that may get replicas: whether it is fenced}."""
+    """Context of new partitions. `usable`: {broker that may get replicas: whether it is fenced}."""
 
     def __init__(
         self, view: ClusterView, usable: Mapping[BrokerId, bool], chance: Chance, validate: ConfigValidator

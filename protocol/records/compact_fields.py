@@ -1,4 +1,4 @@
-"""Fields of Kafka's flexible messages: unsigned varints, compact strings and lists, uuids, tagged fields.
+"""Fields of Kafka's flexible messages: varints, compact strings and lists, tagged fields.
 
 A compact length is an unsigned varint plus one; 0 is null. Tagged fields end each struct: their count, then for each
 its tag, its size and its bytes; a reader skips those that it does not know.

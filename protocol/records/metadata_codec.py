@@ -66,7 +66,10 @@ def encode_metadata_record(record: MetadataRecord) -> bytes:
 
 
 def decode_metadata_record(value: bytes) -> MetadataRecord:
-    """The record of a value. Raises UnreadableRecord, also for a kind that the emulator does not have."""
+    """The record of a value.
+
+    Raises UnreadableRecord, also for a kind that the emulator does not have.
+    """
     fields = CompactFields(value, "metadata record")
     if (frame := fields.uvarint()) != FRAME_VERSION:
         raise UnreadableRecord(f"metadata record: frame version {frame}, known is {FRAME_VERSION}")

@@ -11,6 +11,7 @@ from protocol.events import Event
 from protocol.ids import NO_BROKER, BrokerId, LeaderEpoch, Offset
 from protocol.machine import Now
 from protocol.messages.administration import CreateTopicsRequest, CreateTopicsResponse, NewTopic, PlacedPartition
+from protocol.messages.configuration import AlteredResource, AlteredSetting, IncrementalAlterConfigsRequest
 from protocol.messages.kraft_messages import (
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
@@ -28,7 +29,7 @@ OLD, NEW = "3.9", "4.4"
 
 
 class FakeLog:
-    """A metadata log that is led by this node from `lead` to `lose`, and commits by `commit` of the case."""
+    """A metadata log of a quorum whose leader is this node, from `lead` to `lose`."""
 
     def __init__(self) -> None:
         self.batches: list[MetadataBatch] = []
@@ -164,7 +165,10 @@ class ControllerCase:
         return response
 
     def proposal(self, isr: Sequence[int], topic: str = "t", **changes: Any) -> AlterIsrRequest:
-        """The request of the present leader for partition 0; `changes`: fields of its IsrChange or `broker_epoch`."""
+        """The request of the present leader for partition 0.
+
+        `changes`: fields of its IsrChange, the `sender`, its `broker_epoch`.
+        """
         state = self.partition(topic)
         topic_id = self.state.topics[topic].topic_id
         sender = changes.pop("sender", state.leader)
@@ -214,3 +218,14 @@ class ControllerCase:
 def registration(broker: int, life: int = 1, previous_epoch: int = -1) -> BrokerRegistrationRequest:
     incarnation = uuid_text(broker.to_bytes(8, "big") + life.to_bytes(8, "big"))
     return BrokerRegistrationRequest(BrokerId(broker), incarnation, f"broker-{broker}", "", previous_epoch)
+
+
+def cluster(version: str = NEW, brokers: int = 3, **settings: Any) -> ControllerCase:
+    """An active controller with unfenced brokers."""
+    return ControllerCase(version, **settings).claim().start(*range(brokers))
+
+
+def altered(case: ControllerCase, kind: int, name: str, *settings: AlteredSetting) -> int:
+    """The error of an IncrementalAlterConfigs for one resource."""
+    response = case.call(IncrementalAlterConfigsRequest([AlteredResource(kind, name, list(settings))]))
+    return int(response.resources[0].error)

@@ -1,4 +1,4 @@
-"""Each state in recordings of real KRaft clusters follows from the one before by one of the controller's rules.
+"""Decisions of the controller against every state in recordings of real KRaft clusters.
 
 A recording has every state of t-0 and every change of a registration, each with its offset. Records of one batch are
 neighbours, so that a state's neighbours name its cause.
@@ -80,7 +80,7 @@ class Replay:
         return [RegisterBrokerRecord(broker, TOPIC_ID, epoch, f"broker-{broker}", fenced=event["fenced"])]
 
     def altered(self, state: dict[str, Any]) -> list[MetadataRecord]:
-        """By the leader, or by an election that somebody requested."""
+        """Records of a leader's proposal, or of a requested election."""
         partition = self.image.topics["t"].partitions[0]
         if state["isr"] == list(partition.isr) or state["leader"] != partition.leader:
             topic = self.image.topics["t"]
@@ -123,7 +123,10 @@ def is_state(event: dict[str, Any]) -> bool:
 
 
 def on_registration(replay: Replay, change: dict[str, Any], state: dict[str, Any] | None) -> list[MetadataRecord]:
-    """The records of the decision that wrote `change`. `state`: the neighbour that the batch may have."""
+    """The records of the decision that wrote `change`.
+
+    `state`: its neighbour, which the batch may have.
+    """
     broker = BrokerId(change["broker"])
     if change["what"] == "fenced":
         return fence_broker(replay.view, broker)

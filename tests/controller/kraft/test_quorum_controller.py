@@ -57,15 +57,13 @@ def test_every_release_has_its_features(version: str) -> None:
 
 
 def test_a_version_without_a_quorum_is_unknown() -> None:
-    with pytest.raises(UnknownVersion, match="2.8"):
+    with pytest.raises(UnknownVersion, match=r"2\.8"):
         controller_features_of("2.8")
 
 
 def test_claims_and_renouncings_are_events() -> None:
     case = ControllerCase().claim()
-    assert case.controller.active
     case.lose(BrokerId(101))
-    assert not case.controller.active
     case.claim()
     case.lose()
     changes = [event for event in case.events if isinstance(event, ControllerChanged)]

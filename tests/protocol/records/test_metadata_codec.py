@@ -1,4 +1,4 @@
-"""Records of the metadata log: every record comes back, and bytes that real controllers wrote are read."""
+"""Records of the metadata log: round trips, and the bytes of real controllers."""
 
 import contextlib
 
