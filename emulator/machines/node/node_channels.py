@@ -11,6 +11,7 @@ from typing import Final
 
 from emulator.machines.broker.broker_context import BrokerContext
 from emulator.machines.broker.controller_channel import NO_LIMIT_MS, ControllerChannel
+from emulator.machines.node.broker_lifecycle import LifecycleSettings
 from protocol.purposes import NODE_TO_CONTROLLER
 
 FORWARDING_LIMIT_MS: Final = 60_000.0
@@ -20,9 +21,9 @@ FORWARDING_LIMIT_MS: Final = 60_000.0
 class NodeChannels:
     """The channels of one broker. `controller_node`: the leader's node, by the broker's node in the quorum."""
 
-    def __init__(self, context: BrokerContext, controller_node: Callable[[], str | None]) -> None:
-        settings = context.settings
-
+    def __init__(
+        self, context: BrokerContext, settings: LifecycleSettings, controller_node: Callable[[], str | None]
+    ) -> None:
         def channel(name: str, limit_ms: float) -> ControllerChannel:
             return ControllerChannel(
                 context, controller_node, purpose=NODE_TO_CONTROLLER, name=name, retry_limit_ms=limit_ms
