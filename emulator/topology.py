@@ -5,6 +5,7 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from protocol.ids import BrokerId
+from protocol.versions import KRAFT_LADDER, LADDER, UnknownVersion, ladder_name
 
 
 class Node(msgspec.Struct, frozen=True):
@@ -21,6 +22,29 @@ class Node(msgspec.Struct, frozen=True):
 
 ZOOKEEPER = "zookeeper"
 KRAFT = "kraft"
+
+
+class NoSuchMode(UnknownVersion):
+    """A version without the requested metadata mode: one message with what to do."""
+
+
+def metadata_of(version: str, requested: str = "") -> str:
+    """ZOOKEEPER or KRAFT: the mode of a run. By default ZooKeeper up to 3.9, and KRaft from 4.0 on.
+
+    Raises UnknownVersion, NoSuchMode.
+    """
+    name = ladder_name(version)
+    metadata = requested or (ZOOKEEPER if name in LADDER else KRAFT)
+    if metadata == ZOOKEEPER and name not in LADDER:
+        raise NoSuchMode(
+            f"Kafka {name}: has no ZooKeeper mode; leave out `metadata: zookeeper`, or take a version up to {LADDER[-1]}"
+        )
+    if metadata == KRAFT and name not in KRAFT_LADDER:
+        raise NoSuchMode(
+            f"Kafka {name}: KRaft mode is not emulated before {KRAFT_LADDER[0]}; leave out `metadata: kraft`, or take a "
+            f"version from {KRAFT_LADDER[0]} on"
+        )
+    return metadata
 
 
 class Topology(msgspec.Struct, frozen=True):

@@ -93,6 +93,7 @@ class ErrorCode(IntEnum):
     INVALID_UPDATE_VERSION = 95
     UNKNOWN_TOPIC_ID = 100
     DUPLICATE_BROKER_REGISTRATION = 101
+    BROKER_ID_NOT_REGISTERED = 102
     INELIGIBLE_REPLICA = 107
     NEW_LEADER_ELECTED = 108
 
@@ -200,6 +201,7 @@ TRAITS: dict[ErrorCode, ErrorTraits] = {
     E.INVALID_UPDATE_VERSION: _T(False, True, False, "another request has changed the state"),
     E.UNKNOWN_TOPIC_ID: _T(False, True, False, "there is no topic with this id"),
     E.DUPLICATE_BROKER_REGISTRATION: _T(False, True, False, "another process of this broker is registered"),
+    E.BROKER_ID_NOT_REGISTERED: _T(False, True, False, "no broker is registered with this id"),
     E.INELIGIBLE_REPLICA: _T(False, True, False, "a broker that is not alive cannot join an ISR"),
     E.NEW_LEADER_ELECTED: _T(False, True, False, "the change of the ISR made another replica the leader"),
 }

@@ -1,4 +1,7 @@
-"""Kafka's versions: the ladder of those that are played, and the names that stand for them."""
+"""Kafka's versions: the ladders of those that are played, and the names that stand for them.
+
+ZooKeeper mode has a ladder up to 3.9, KRaft one from 3.3 on; both are parts of `VERSIONS`.
+"""
 
 from functools import lru_cache
 
@@ -29,7 +32,11 @@ LADDER: tuple[str, ...] = (
     "3.8",
     "3.9",
 )
-"""Every version emulated, oldest first, each as its last patch release (1.0 as 1.0.2)."""
+"""Every version emulated with ZooKeeper, oldest first, each as its last patch release (1.0 as 1.0.2)."""
+VERSIONS: tuple[str, ...] = (*LADDER, "4.0", "4.1", "4.2", "4.3", "4.4")
+"""Every version emulated, oldest first; Kafka has no ZooKeeper mode from 4.0 on."""
+KRAFT_LADDER: tuple[str, ...] = VERSIONS[LADDER.index("3.3") :]
+"""Every version emulated in KRaft mode, which is for production from 3.3 on (KIP-833)."""
 
 BETWEEN: tuple[str, ...] = ("0.9", "0.10.0", "0.10.1")
 """Kafka's minor releases between the ladder's first two steps, which are not emulated.
@@ -43,31 +50,31 @@ _ALIASES = {"2.0": "2.0.1", "0.11.0": "0.11", "0.8": "0.8.2", "0.10": "0.10.2"}
 
 
 class UnknownVersion(ValueError):
-    """A version that is not on the ladder; the message names the nearest ones."""
+    """A version that is on no ladder; the message names those that are."""
 
 
 def rank(version: str) -> int:
-    """Position on the ladder; accepts patch releases (`2.6.3` is 2.6, `0.10.2.2` is 0.10.2).
+    """Position in VERSIONS; accepts patch releases (`2.6.3` is 2.6, `0.10.2.2` is 0.10.2).
 
     Raises UnknownVersion."""
     name = _ALIASES.get(version, version)
     best = -1
-    for index, step in enumerate(LADDER):
+    for index, step in enumerate(VERSIONS):
         if name == step or name.startswith(step + "."):
             best = index
     if best < 0:
-        raise UnknownVersion(f"unknown Kafka version {version!r}; one of: {', '.join(LADDER)}")
+        raise UnknownVersion(f"unknown Kafka version {version!r}; one of: {', '.join(VERSIONS)}")
     return best
 
 
 def ladder_name(version: str) -> str:
     """`2.6.3` -> `2.6`. Raises UnknownVersion."""
-    return LADDER[rank(version)]
+    return VERSIONS[rank(version)]
 
 
 def releases() -> tuple[str, ...]:
     """All of Kafka's minor releases, oldest first."""
-    return (LADDER[0], *BETWEEN, *LADDER[1:])
+    return (VERSIONS[0], *BETWEEN, *VERSIONS[1:])
 
 
 @lru_cache(maxsize=256)

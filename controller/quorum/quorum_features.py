@@ -1,16 +1,16 @@
 """Behaviour of the quorum by release, from 3.3 on.
 
-All other code tests a named feature, never a version. The ladder of `protocol.versions` ends before KRaft; when it
-reaches 3.3, these features move to `protocol.gates`.
+All other code tests a named feature, never a version.
 """
 
 from typing import Final
 
 import msgspec
 
-from protocol.versions import UnknownVersion
+from protocol.versions import KRAFT_LADDER, UnknownVersion, rank
+from protocol.versions import since as is_since
 
-RELEASES: Final = ("3.3", "3.4", "3.5", "3.6", "3.7", "3.8", "3.9", "4.0", "4.1", "4.2", "4.3", "4.4")
+RELEASES: Final = KRAFT_LADDER
 """The releases with a quorum for production, oldest first."""
 
 
@@ -44,12 +44,15 @@ class QuorumFeatures(msgspec.Struct, frozen=True, kw_only=True):
 
 def features_of(version: str) -> QuorumFeatures:
     """Features of a release or patch release. Raises UnknownVersion."""
-    release = ".".join(version.split(".")[:2])
-    if release not in RELEASES:
+    try:
+        known = rank(version) >= rank(RELEASES[0])
+    except UnknownVersion:
+        known = False
+    if not known:
         raise UnknownVersion(f"no Kafka version with a quorum: {version!r}; one of: {', '.join(RELEASES)}")
 
     def since(first: str) -> bool:
-        return RELEASES.index(release) >= RELEASES.index(first)
+        return is_since(version, first)
 
     return QuorumFeatures(
         pre_vote=since("4.0"),  # KafkaRaftClient.pollProspective, QuorumState.transitionToProspective

@@ -6,7 +6,8 @@ to the second of connections that the first opened. Their way back stays open, a
 opened.
 
 - Nodes outside every AZ (the player) are never cut, nor is control.
-- Two brokers mean a broker's port: session traffic passes, as in the recordings. Rules of whole AZs mean everything.
+- Two brokers mean a broker's port: session traffic passes, as in the recordings. So does the traffic of KRaft's
+  controllers, which have a port of their own. Rules of whole AZs mean everything.
 - `apis` stop single frames of a stream. That is not physical; the rule's text has this remark.
 - `client_ids` mean the connections of Kafka clients with that client id, in an AZ with clients.
 """
@@ -31,7 +32,7 @@ from emulator.faults.link_fault_kinds import (
     ends_of,
     of_kind,
 )
-from emulator.topology import SESSION_SERVICE, Topology
+from emulator.topology import SESSION_SERVICE, ZOOKEEPER, Topology
 from protocol.link_rules import LinkRule
 from protocol.messages import REGISTRY
 from protocol.purposes import ALL as ALL_PURPOSES
@@ -124,7 +125,8 @@ def picked(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def place_nodes(topology: Topology, place: str) -> tuple[str, ...]:
     """The nodes of an AZ, the session servers, or the node itself. Raises RuleError."""
     names = tuple(node.name for node in topology.nodes)
-    name = one_of("node or AZ", place, (*names, *topology.azs, SESSION_SERVICE))
+    services = (SESSION_SERVICE,) if topology.metadata == ZOOKEEPER else ()
+    name = one_of("node or AZ", place, (*names, *topology.azs, *services))
     if name in topology.azs:
         return tuple(node.name for node in topology.in_az(name))
     if name == SESSION_SERVICE:
@@ -158,7 +160,9 @@ def _others(topology: Topology, place: str, side: tuple[str, ...]) -> tuple[str,
 
 
 def _is_broker(topology: Topology, place: str) -> bool:
-    return any(n.name == place and {"broker", "controller"} & set(n.roles) for n in topology.nodes)
+    """Whether it is a node with a broker's port; with ZooKeeper a dedicated controller has one, too."""
+    roles = {"broker", "controller"} if topology.metadata == ZOOKEEPER else {"broker"}
+    return any(n.name == place and roles & set(n.roles) for n in topology.nodes)
 
 
 def _text(fault: LinkFault) -> str:

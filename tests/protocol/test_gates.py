@@ -92,7 +92,7 @@ def test_the_message_format_lowers_the_gates_of_the_record_format(message_format
     assert gates_for("0.10.2", None, message_format).record_magic == min(magic, 1)
 
 
-@pytest.mark.parametrize("boundary", ["2.0", "0.8", "0.10", "0.11.0", "2.6.3", "4.0"])
+@pytest.mark.parametrize("boundary", ["2.0", "0.8", "0.10", "0.11.0", "2.6.3", "5.0"])
 def test_a_boundary_is_the_name_of_a_release_and_no_other_name_for_one(boundary: str) -> None:
     """`2.0` stands for 2.0.1.
 

@@ -5,11 +5,14 @@ import pytest
 from emulator.settings.setting_registry import REGISTRY
 from protocol.gates import gates_for
 from protocol.versions import (
+    KRAFT_LADDER,
     LADDER,
+    VERSIONS,
     UnknownVersion,
     UnusableProtocolVersion,
     in_force,
     ladder_name,
+    rank,
     releases,
     since,
 )
@@ -31,11 +34,18 @@ def test_patch_releases_are_their_step_of_the_ladder(given: str, name: str) -> N
     assert gates_for(given).binary == name
 
 
-@pytest.mark.parametrize("given", ["2.9", "4.0", "", "latest", "2", "0.9"])
+@pytest.mark.parametrize("given", ["2.9", "4.5", "4", "", "latest", "2", "0.9"])
 def test_an_unknown_version_is_answered_with_the_known_ones(given: str) -> None:
     with pytest.raises(UnknownVersion) as raised:
         gates_for(given)
-    assert str(raised.value) == f"unknown Kafka version {given!r}; one of: {', '.join(LADDER)}"
+    assert str(raised.value) == f"unknown Kafka version {given!r}; one of: {', '.join(VERSIONS)}"
+
+
+def test_the_ladders_are_parts_of_all_versions() -> None:
+    assert VERSIONS[: len(LADDER)] == LADDER and LADDER[-1] == "3.9"
+    assert VERSIONS[-len(KRAFT_LADDER) :] == KRAFT_LADDER and KRAFT_LADDER[0] == "3.3"
+    assert sorted(VERSIONS, key=rank) == list(VERSIONS) == sorted(set(VERSIONS), key=rank)
+    assert since("4.1.2", "3.9") and not since("3.9.2", "4.0") and ladder_name("4.4.0") == "4.4"
 
 
 def test_no_alias_is_a_boundary_in_the_tables_of_settings() -> None:

@@ -1,4 +1,4 @@
-"""Versions of Kafka's Java clients: the ladder's.
+"""Versions of Kafka's Java clients: all that are emulated.
 
 A client has a version of its own. A workload or a producer may name it (`client_version`). Defaults and behaviour
 are that version's then, as far as the brokers' record format permits. Otherwise the defaults are the newest
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from protocol.gates import gates_for
-from protocol.versions import LADDER, UnknownVersion, ladder_name, since
+from protocol.versions import VERSIONS, UnknownVersion, ladder_name, since
 
 SAFE_SINCE: Final = "3.0"
 """First version of clients whose producers are idempotent, with acks=all, by default.
@@ -32,7 +32,7 @@ def client_version_named(version: str) -> str:
         return ladder_name(version)
     except UnknownVersion as unknown:
         raise UnknownVersion(
-            f"unknown version of a Kafka client {version!r}; one of: {', '.join(LADDER)}"
+            f"unknown version of a Kafka client {version!r}; one of: {', '.join(VERSIONS)}"
         ) from unknown
 
 

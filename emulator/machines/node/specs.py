@@ -7,15 +7,21 @@ from typing import Any
 
 import msgspec
 
+from controller.kraft.quorum_controller import make_quorum_controller
 from emulator.machines.client.client_node import ClientNode
 from emulator.machines.client.client_operations import KeptOperations
 from emulator.machines.node.broker_node import BrokerNode
 from emulator.machines.node.controller_node import ControllerNode
+from emulator.machines.node.controller_part import ControllerPart
+from emulator.machines.node.kraft_broker_node import CombinedNode, KraftBrokerNode
+from emulator.machines.node.kraft_controller_node import KraftControllerNode
+from emulator.machines.node.quorum_member import QuorumMember
 from emulator.machines.session.server import SessionServer
 from emulator.storage.files import Files
-from emulator.topology import Node, Topology
+from emulator.topology import KRAFT, Node, Topology
 from protocol.gates import Gates, gates_for
 from protocol.machine import Machine
+from protocol.outbox import Outbox
 from protocol.versions import rank
 
 
@@ -45,11 +51,15 @@ class RunSpec(msgspec.Struct, frozen=True):
         return self.binaries.get(node, self.kafka_version)
 
     def protocol(self, node: str) -> str:
-        """inter.broker.protocol.version of a broker or controller."""
+        """inter.broker.protocol.version of a broker or controller; KRaft has metadata.version instead."""
+        if self.topology.metadata == KRAFT:
+            return self.binary(node)
         return str(self.settings[node].get("inter.broker.protocol.version") or self.binary(node))
 
     def gates(self, node: str) -> Gates:
         """Gates of a broker's or controller's next incarnation."""
+        if self.topology.metadata == KRAFT:
+            return gates_for(self.binary(node), metadata=KRAFT)
         protocol, written = self.protocol(node), str(self.settings[node].get("log.message.format.version") or "")
         return gates_for(self.binary(node), protocol, written if written not in ("", protocol) else None)
 
@@ -60,6 +70,8 @@ class RunSpec(msgspec.Struct, frozen=True):
 
 def machine_for(spec: RunSpec, node: Node, files: Files, kept: KeptOperations | None = None) -> Machine:
     """Machine of one life of a node. `kept`: a client's operations are added to it."""
+    if spec.topology.metadata == KRAFT and {"broker", "controller"} & set(node.roles):
+        return _kraft_machine(spec, node, files)
     servers = [server.name for server in spec.topology.with_role("session")]
     if "session" in node.roles:
         return SessionServer(
@@ -73,3 +85,19 @@ def machine_for(spec: RunSpec, node: Node, files: Files, kept: KeptOperations | 
         return ControllerNode(node, spec.gates(node.name), spec.settings[node.name], servers)
     brokers = [broker.name for broker in spec.topology.with_role("broker")]
     return ClientNode(node.name, brokers, servers, spec.kafka_version, kept)
+
+
+def _kraft_machine(spec: RunSpec, node: Node, files: Files) -> Machine:
+    """Machine of a broker, a controller, or a node with both roles."""
+    version, settings = spec.binary(node.name), spec.settings[node.name]
+    if "broker" not in node.roles:
+        return KraftControllerNode(node, spec.topology, settings, version, files, make_quorum_controller)
+    given = spec.harmless.get(node.name, {}) | spec.given.get(node.name, {})
+    gates = spec.gates(node.name)
+    if "controller" not in node.roles:
+        return KraftBrokerNode(node, spec.topology, gates, settings, files, given, version)
+
+    def make_part(member: QuorumMember, out: Outbox) -> ControllerPart:
+        return ControllerPart(settings, version, member, out, make_quorum_controller)
+
+    return CombinedNode(node, spec.topology, gates, settings, files, given, version, make_part)

@@ -5,7 +5,7 @@ import pytest
 from emulator.faults.link_fault_kinds import RuleError
 from emulator.faults.link_rule_building import rule_of
 from emulator.faults.link_words import parse
-from emulator.topology import three_azs
+from emulator.topology import KRAFT, three_azs
 from protocol.link_rules import LinkRule
 from protocol.purposes import BROKER_PORT
 
@@ -127,3 +127,17 @@ def test_a_wrong_word_is_answered_with_the_nearest_right_one(command: str, messa
     with pytest.raises(RuleError) as error:
         rule_of(TOPOLOGY, "r", parse(command.split()))
     assert message in str(error.value)
+
+
+def test_with_kraft_a_link_between_brokers_leaves_the_controllers_port_open() -> None:
+    """Brokers reach controllers at a port of theirs; a link to a controller means everything."""
+    kraft = three_azs(metadata=KRAFT)
+    combined = three_azs(metadata=KRAFT, combined=True)
+    assert rule_of(kraft, "r", parse(["cut", "broker-0", "broker-1"])).purposes == BROKER_PORT
+    assert rule_of(combined, "r", parse(["cut", "broker-0", "broker-1"])).purposes == BROKER_PORT
+    for pair in (["broker-0", "controller-1"], ["controller-0", "controller-1"]):
+        assert rule_of(kraft, "r", parse(["cut", *pair])).purposes == ()
+    rule = rule_of(kraft, "r", parse(["cut", "az-0"]))
+    assert rule.a == ("broker-0", "controller-0", "client-0")
+    with pytest.raises(RuleError, match="no node or AZ 'session'"):
+        rule_of(kraft, "r", parse(["cut", "broker-0", "session"]))

@@ -10,9 +10,10 @@ from emulator.settings.java_names import java_producer
 from emulator.settings.setting import BROKER, CONSUMER, ENSEMBLE, PRODUCER, TOPIC
 from emulator.settings.setting_registry import BY_SCOPE, usable
 from emulator.settings.setting_rules import RULES, contradictions
-from protocol.versions import releases
+from protocol.versions import LADDER, releases
 
-ALL_RELEASES = releases()
+ALL_RELEASES = releases()[: releases().index(LADDER[-1]) + 1]
+"""Those with ZooKeeper, whose rules were read."""
 LISTENERS = "INSIDE://:9092,OUTSIDE://:9094"
 PROTOCOLS = "INSIDE:PLAINTEXT,OUTSIDE:SSL"
 SASL = {"listeners": "SASL_PLAINTEXT://a:9092", "security.inter.broker.protocol": "SASL_PLAINTEXT"}
