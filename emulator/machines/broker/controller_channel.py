@@ -182,6 +182,7 @@ class ControllerChannel:
         """Drop the connection and restart with the first request, after a pause."""
         self._disconnect()
         self._context.set_timer(self._retry, RETRY_MS, self._work)
+        self._give_up()
 
     def _disconnect(self) -> None:
         out = self._context.out

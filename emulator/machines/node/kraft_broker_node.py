@@ -53,6 +53,8 @@ from protocol.records.compact_fields import uuid_text
 from protocol.records.metadata_records import TOPIC_CONFIG, MetadataBatch
 
 UUID_BYTES: Final = 16
+OF_QUORUM: Final = ("quorum-", "kraft-controller-")
+"""Prefixes of the timers of the quorum's node and of a combined process' controller."""
 SHUTDOWN_MS: Final = 5_000
 """Limit of the quorum node's shutdown: KafkaRaftManager.shutdown."""
 
@@ -193,6 +195,7 @@ class KraftBrokerNode:
     def _start(self, now: Now, out: Outbox, seed: int, incarnation: int) -> None:
         self.broker.incarnation = self.broker.replicas.incarnation = incarnation
         self.context.chance = Chance(seed + 1)
+        self.broker.metadata.chance = Chance(seed + 4)
         draws = Chance(seed + 2)
         life = uuid_text(bytes(draws.below(256) for _ in range(UUID_BYTES)))
         previous_epoch = self.broker.replicas.marked_epoch()
@@ -332,6 +335,7 @@ class KraftBrokerNode:
             return
         if self.controller_part is not None:
             self.controller_part.close(out)
+        out.cancel_timers_but(OF_QUORUM)  # a combined node's quorum takes a while, and the broker has ended
         self.member.shut_down(now, out, SHUTDOWN_MS, lambda: out.exit(code, reason, kind))
 
 
