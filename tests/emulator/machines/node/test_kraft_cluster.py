@@ -2,7 +2,6 @@
 
 import pytest
 
-from emulator.storage.memory_files import MemoryFiles
 from protocol.errors import ErrorCode
 from protocol.events import LogDeleted, NodeStopped
 from protocol.messages.administration import (
@@ -146,7 +145,7 @@ def test_a_log_of_a_topic_that_was_deleted_meanwhile_is_deleted_at_the_start(ane
         cluster.create(0, 1)
         cluster.go_on(100)
     files = cluster.world.nodes["broker-2"].files
-    assert isinstance(files, MemoryFiles) and files.exists("t-0/partition.metadata")
+    assert files.exists("t-0/partition.metadata")
     cluster.world.start("broker-2")
     cluster.until(lambda: cluster.broker(2).listens)
     assert not files.list("t-0")
