@@ -3,7 +3,8 @@
 Each named scenario has five seeds, twenty in all tests; many are a matter of `faultline sim`.
 
 Every seed must equal one of the recordings in its folder, or do so by a race that its scenario names. The random
-schedules are judged by other rules (golden/README.md): tests/test_random_schedules.py.
+schedules are judged by other rules (golden/README.md): tests/test_random_schedules.py. KRaft's are in
+tests/test_kraft_recordings.py.
 """
 
 from functools import cache
@@ -16,7 +17,7 @@ from emulator.judging.campaigns.space import Space
 from emulator.packaged import GOLDEN
 
 SEEDS = (range(1, 6), pytest.param(range(6, 21), marks=pytest.mark.slow))
-FOLDERS = tuple(sorted(p.name for p in GOLDEN.iterdir() if p.is_dir() and not p.name.startswith("random-")))
+FOLDERS = tuple(sorted(p.name for p in GOLDEN.iterdir() if p.is_dir() and not p.name.startswith(("random-", "kraft-"))))
 ROOT = Path(__file__).parents[1]
 
 

@@ -3,15 +3,18 @@
 from collections.abc import Iterable
 from typing import Any
 
+from msgspec import UNSET
+
 from emulator.runs.resolve import Resolved
 from emulator.runs.starts import versions_played
-from emulator.scenario.observations.observation_model import Observations
+from emulator.scenario.observations.observation_model import FORMAT, KRAFT_FORMAT, Observations
 from emulator.scenario.player.timeline import Timeline
+from emulator.scenario.topology_reading import COMBINED, SEPARATE
+from emulator.topology import KRAFT
 from protocol.events import Event, IsrChangeRequested, LogTruncated, RoleChanged
 from protocol.gates import gates_for
 from protocol.ids import topic_partition_text
 
-FORMAT = 2
 OBSERVED = frozenset((LogTruncated, RoleChanged, IsrChangeRequested))
 """Events of brokers that observations.json has."""
 
@@ -48,8 +51,10 @@ def observations_of(
                 roles.append({**entry, **where})
             case IsrChangeRequested(was=was, now=now):
                 isr_changes.append({**entry, "was": was, "now": now, **where})
+    kraft = spec.topology.metadata == KRAFT
+    combined = any("broker" in node.roles for node in spec.topology.with_role("controller"))
     return Observations(
-        format=FORMAT,
+        format=KRAFT_FORMAT if kraft else FORMAT,
         scenario=scenario.id,
         kafka=spec.kafka_version,
         settings=dict(scenario.settings),
@@ -63,6 +68,12 @@ def observations_of(
         role_changes=roles,
         isr_changes=isr_changes,
         seconds=round(ended_ms / 1000, 2),
+        mode=KRAFT if kraft else UNSET,
+        nodes=(COMBINED if combined else SEPARATE) if kraft else UNSET,
+        controller_settings=dict(scenario.controller_settings) if kraft else UNSET,
+        broker_registrations=timeline.broker_registrations if kraft else UNSET,
+        controller_epochs=timeline.controller_epochs if kraft else UNSET,
+        quorum_views=timeline.quorum_views if kraft else UNSET,
     )
 
 

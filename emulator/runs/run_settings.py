@@ -66,8 +66,10 @@ def given_for(
         version=version,
         cluster=own.cluster | by_scenario | by_version | command.cluster | by_set,
         by_broker={broker: values for broker, values in by_broker.items() if values},
+        by_controller=_of_controllers(scenario, version, by_set, dropped),
         topics=_topics(scenario.steps, version, dropped),
         brokers=tuple(azs),
+        metadata=scenario.topology.metadata,
         altered=tuple(_altered(scenario.steps, version, dropped)),
     )
     ignored = Layer(
@@ -78,6 +80,15 @@ def given_for(
         warnings=own.warnings + command.warnings + kept,
     )
     return AllGiven(everything, ignored, tuple(dropped))
+
+
+def _of_controllers(
+    scenario: Scenario, version: str, by_set: Mapping[str, Given], dropped: list[Dropped]
+) -> dict[str, dict[str, Given]]:
+    """{dedicated controller: settings that the scenario has for controllers}"""
+    own = _but(known_of(scenario.controller_settings, version, "controller_settings", dropped), by_set)
+    dedicated = [n for n in scenario.topology.with_role("controller") if "broker" not in n.roles]
+    return {node.name: own for node in dedicated} if own else {}
 
 
 def azs_of(topology: Topology) -> dict[int, str]:

@@ -55,6 +55,8 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     before: Before = Before()
     unchanged_s: float = 0.0
     broker_views: dict[int, dict[str, int]] = {}
+    live_views: dict[int, frozenset[int]] = {}
+    """{broker: the live brokers by its own metadata}"""
     log_ends: dict[str, dict[int, int]] = {}
 
     def partition(self, name: str) -> PartitionView | None:
@@ -70,6 +72,12 @@ class Leader(msgspec.Struct, frozen=True):
     """`broker` leads; -1: no leader."""
 
     broker: int
+    partition: str = ""
+
+
+class HasLeader(msgspec.Struct, frozen=True):
+    """Some broker leads."""
+
     partition: str = ""
 
 
@@ -122,6 +130,10 @@ class NewController(msgspec.Struct, frozen=True):
     """There is a controller, of a later controller epoch than when the last fault began."""
 
 
+class HasController(msgspec.Struct, frozen=True):
+    """Some node is the controller, in KRaft the active one."""
+
+
 class Controller(msgspec.Struct, frozen=True):
     """`broker` is the controller."""
 
@@ -129,13 +141,19 @@ class Controller(msgspec.Struct, frozen=True):
 
 
 class Registered(msgspec.Struct, frozen=True):
-    """Each of `brokers` has a session and is registered."""
+    """Each of `brokers` has a session and is registered; in KRaft: is registered and unfenced."""
 
     brokers: frozenset[int]
 
 
+class Unfenced(msgspec.Struct, frozen=True):
+    """`broker` answers, and is among the live brokers of its own metadata (KRaft)."""
+
+    broker: int
+
+
 class SessionsExpired(msgspec.Struct, frozen=True):
-    """None of `brokers` is registered any more."""
+    """None of `brokers` is registered any more; in KRaft: is unfenced."""
 
     brokers: frozenset[int]
 
@@ -200,6 +218,7 @@ class AllOf(msgspec.Struct, frozen=True):
 
 Condition = (
     Leader
+    | HasLeader
     | NewLeader
     | PreferredLeader
     | Isr
@@ -208,8 +227,10 @@ Condition = (
     | IsrShrunk
     | IsrRestored
     | NewController
+    | HasController
     | Controller
     | Registered
+    | Unfenced
     | SessionsExpired
     | LeadsInView
     | KnowsLeader
@@ -232,7 +253,7 @@ class Needs(msgspec.Struct, frozen=True):
 
 def needs(condition: Condition) -> Needs:
     match condition:
-        case LeadsInView(of=of) | KnowsLeader(of=of):
+        case LeadsInView(of=of) | KnowsLeader(of=of) | Unfenced(broker=of):
             return Needs(frozenset({of}))
         case CaughtUp():
             return Needs(log_ends=True)
@@ -256,10 +277,14 @@ def holds(condition: Condition, view: View) -> bool:
             return view.unchanged_s >= quiet_s
         case NewController():
             return view.controller is not None and view.controller_epoch > view.before.controller_epoch
+        case HasController():
+            return view.controller is not None
         case Controller(broker=broker):
             return view.controller == broker
         case Registered(brokers=brokers):
             return brokers <= view.live
+        case Unfenced(broker=broker):
+            return broker in view.live_views.get(broker, ())
         case SessionsExpired(brokers=brokers):
             return not brokers & view.live
         case SessionServiceAnswers():
@@ -279,8 +304,8 @@ def holds(condition: Condition, view: View) -> bool:
 
 
 _OfPartition = (
-    Leader | NewLeader | PreferredLeader | Isr | Replicas | InIsr | IsrShrunk | IsrRestored | LeadsInView | KnowsLeader
-    | CaughtUp
+    Leader | HasLeader | NewLeader | PreferredLeader | Isr | Replicas | InIsr | IsrShrunk | IsrRestored | LeadsInView
+    | KnowsLeader | CaughtUp
 )  # fmt: skip
 
 
@@ -289,6 +314,8 @@ def _holds_in(condition: _OfPartition, state: PartitionView, view: View) -> bool
     match condition:
         case Leader(broker=broker):
             return state.leader == broker
+        case HasLeader():
+            return state.leader != NO_LEADER
         case NewLeader():
             return state.leader not in (NO_LEADER, view.before.leaders.get(name))
         case PreferredLeader():
@@ -321,6 +348,8 @@ def described(condition: Condition) -> str:
             return "no leader"
         case Leader(broker=broker):
             return f"broker-{broker} leads"
+        case HasLeader():
+            return "a leader"
         case NewLeader():
             return "new leader"
         case PreferredLeader():
@@ -337,6 +366,10 @@ def described(condition: Condition) -> str:
             return "isr restored"
         case NewController():
             return "new controller"
+        case HasController():
+            return "active controller"
+        case Unfenced(broker=broker):
+            return f"broker-{broker} unfenced"
         case Controller(broker=broker):
             return f"broker-{broker} is controller"
         case Registered(brokers=brokers):

@@ -9,15 +9,14 @@ from typing import Any
 from ruamel.yaml.nodes import MappingNode, Node
 
 from emulator.scenario import scenario_model as m
-from emulator.scenario.document import ScenarioErrors, nearest, shown
+from emulator.scenario.document import ScenarioErrors, shown
 from emulator.scenario.expectations import read_exits, read_expectations, read_races, read_version, read_violations
 from emulator.scenario.step_reader import StepReader
+from emulator.scenario.topology_reading import read_topology
 from emulator.scenario.verbs import MAX_STEPS, read_script
 from emulator.settings.setting_registry import found as known_setting
-from emulator.topology import DEDICATED_FROM, Topology, broker_name, three_azs
-from emulator.topology import Node as ClusterNode
+from emulator.topology import KRAFT, broker_name
 from protocol.ids import ID_CHARACTERS_MAX, can_be_id
-from protocol.numbers import number_in
 from protocol.versions import DEFAULT_VERSION
 
 KEYS = (
@@ -25,10 +24,13 @@ KEYS = (
     "title",
     "article",
     "kafka",
+    "metadata",
+    "nodes",
     "topology",
     "settings",
     "settings_by_broker",
     "settings_by_version",
+    "controller_settings",
     "settings_files",
     "network",
     "speed",
@@ -41,10 +43,6 @@ KEYS = (
 )
 
 REQUIRED = ("id", "title", "steps")
-
-ROLES = ("broker", "controller", "session", "client", "observer")
-
-MAX_NODES = 100
 
 __all__ = ["ScenarioErrors", "load_scenario"]
 
@@ -69,8 +67,8 @@ def _scenario(reader: StepReader, root: Node) -> m.Scenario | None:
     fields = reader.fields(root, "a scenario", KEYS, REQUIRED)
     if not isinstance(root, MappingNode):
         return None
-    reader.topology = _topology(reader, fields["topology"]) if "topology" in fields else three_azs()
     kafka = _kafka(reader, fields.get("kafka"))
+    reader.topology = read_topology(reader, fields, kafka[0])
     settings = _settings(reader, fields["settings"]) if "settings" in fields else {}
     by_broker = _by_broker(reader, fields.get("settings_by_broker"))
     by_version = _by_version(reader, fields.get("settings_by_version"))
@@ -93,6 +91,7 @@ def _scenario(reader: StepReader, root: Node) -> m.Scenario | None:
         settings=settings,
         settings_by_broker=by_broker,
         settings_by_version=by_version,
+        controller_settings=_controller_settings(reader, fields.get("controller_settings")),
         settings_files=reader.each(fields["settings_files"], "settings files", reader.label, single=True)
         if "settings_files" in fields
         else (),
@@ -165,6 +164,14 @@ def _by_version(reader: StepReader, node: Node | None) -> dict[str, dict[str, An
     return found
 
 
+def _controller_settings(reader: StepReader, node: Node | None) -> dict[str, Any]:
+    if node is None:
+        return {}
+    if reader.topology.metadata != KRAFT:
+        reader.problem(node, "controller_settings are of KRaft's controllers; this cluster's metadata are in ZooKeeper")
+    return _settings(reader, node)
+
+
 def _check_lifetimes(reader: StepReader, node: Node | None, kafka: tuple[str, ...]) -> None:
     """A setting that none of the scenario's versions has would be dropped always."""
     for name, key, _ in reader.pairs(node, "settings") if isinstance(node, MappingNode) else ():
@@ -179,47 +186,3 @@ def _network(reader: StepReader, node: Node) -> m.Network:
     latency = reader.number(fields["latency_ms"], "latency_ms") if "latency_ms" in fields else None
     recovery = reader.word(fields["recovery"], "recovery", ("rto", "instant")) if "recovery" in fields else None
     return m.Network(latency_ms=latency, recovery=recovery or "rto")
-
-
-def _topology(reader: StepReader, node: Node) -> Topology:
-    """Counts (`brokers`, `sessions`, `clients`, `controllers`, `azs`), or `nodes` one by one."""
-    fields = reader.fields(node, "topology", ("brokers", "sessions", "clients", "controllers", "azs", "nodes"))
-    if "nodes" in fields:
-        if len(fields) > 1:
-            reader.problem(node, "a topology has either nodes or counts")
-        return _nodes(reader, fields["nodes"])
-    counts = {key: reader.integer(value, key, 1, MAX_NODES) or 3 for key, value in fields.items()}
-    if counts.get("sessions", 3) not in (1, 3, 5) and "sessions" in fields:
-        reader.problem(fields["sessions"], "a session ensemble has 1, 3 or 5 servers")
-    return three_azs(**counts)
-
-
-def _nodes(reader: StepReader, node: Node) -> Topology:
-    found = []
-    pairs = reader.pairs(node, "nodes")
-    if len(pairs) > MAX_NODES:
-        reader.problem(node, f"at most {MAX_NODES} nodes")
-    for name, key, value in pairs:
-        stem, _, last = name.rpartition("-")
-        number = number_in(last)
-        if stem not in ROLES or number is None:
-            reader.problem(
-                key, f"a node is called after its role and number, as broker-0; got {shown(name)}{nearest(stem, ROLES)}"
-            )
-            continue
-        if stem == "broker" and number >= DEDICATED_FROM:
-            higher = "dedicated controllers have those from there"
-            reader.problem(key, f"a broker's number is below {DEDICATED_FROM}; {higher}")
-            continue
-        fields = reader.fields(value, f"node {name}", ("az", "process.roles"), ("az",))
-        az = reader.text(fields["az"], "an AZ") if "az" in fields else None
-        default = ("broker", "controller") if stem == "broker" else (stem,)
-        given = fields.get("process.roles")
-        roles = (
-            default
-            if given is None
-            else reader.each(given, "roles", lambda n: reader.word(n, "role", ROLES), single=True)
-        )
-        found.append(ClusterNode(name, roles, number, az or ""))
-    observer = [n for n in three_azs().nodes if "observer" in n.roles]
-    return Topology(tuple([*found, *observer]))

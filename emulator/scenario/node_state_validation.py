@@ -11,7 +11,7 @@ from ruamel.yaml.nodes import Node
 
 from emulator.faults.targets import candidates, shown, target_in
 from emulator.scenario import scenario_model as m
-from emulator.topology import Topology
+from emulator.topology import KRAFT, Topology
 
 NEVER, DEAD, RUNS, PAUSED = "never", "dead", "runs", "paused"
 TOPIC_STEPS = m.CreateTopic | m.DeleteTopic
@@ -25,6 +25,9 @@ class NodeStates:
         others = [node for node in topology.nodes if not {"broker", "controller"} & set(node.roles)]
         self._is = dict.fromkeys((node.name for node in topology.nodes), NEVER)
         self._is |= dict.fromkeys((node.name for node in others), RUNS)  # they are started first, before every step
+        if topology.metadata == KRAFT:  # dedicated controllers run, unless the script starts them itself
+            dedicated = {node.name for node in topology.with_role("controller") if "broker" not in node.roles}
+            self._is = {name: state for name, state in self._is.items() if name not in dedicated}
         self._topics: set[str] = set()
         """Topics that certainly exist."""
 

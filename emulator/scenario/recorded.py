@@ -1,5 +1,7 @@
 """A recording as a scenario: its script and settings; the recording itself is expected."""
 
+from msgspec import UNSET
+
 from emulator.scenario.document import ScenarioErrors
 from emulator.scenario.load import load_scenario
 from emulator.scenario.observations.comparable import version_name
@@ -7,8 +9,10 @@ from emulator.scenario.observations.observation_model import Observations
 from emulator.scenario.observations.recording_parsing import Malformed
 from emulator.scenario.recording import steps_of_recording
 from emulator.scenario.scenario_model import Scenario
+from emulator.scenario.topology_reading import COMBINED
 from emulator.scenario.write import written
 from emulator.settings.setting_registry import usable
+from emulator.topology import KRAFT, three_azs
 from protocol.ids import can_be_id
 
 NOT_WRITABLE = (TypeError, ValueError, KeyError, AttributeError, AssertionError)
@@ -28,7 +32,8 @@ def scenario_of_recording(recording: Observations) -> Scenario:
     if not can_be_id(recording.scenario):
         raise Malformed(f"scenario: expected letters, digits, '.', '_' and '-', got {recording.scenario!r}")
     settings = {name: usable(name, value) for name, value in recording.settings.items()}
-    if recording.scenario.startswith("random-"):
+    kraft = recording.mode == KRAFT
+    if recording.scenario.startswith("random-") and not kraft:
         settings.setdefault("tickTime", RANDOM_TICK_TIME_MS)
     by_broker = {
         int(broker): {name: usable(name, value) for name, value in given.items()}
@@ -38,8 +43,10 @@ def scenario_of_recording(recording: Observations) -> Scenario:
         id=recording.scenario,
         title=f"{recording.scenario} as recorded on Kafka {recording.kafka}",
         kafka=(version_name(recording.kafka),),
+        topology=three_azs(metadata=KRAFT, combined=recording.nodes == COMBINED) if kraft else three_azs(),
         settings=settings,
         settings_by_broker=by_broker,
+        controller_settings={} if recording.controller_settings is UNSET else dict(recording.controller_settings),
         steps=steps_of_recording(recording),
         as_recorded=True,
     )

@@ -12,6 +12,8 @@ import msgspec
 from emulator.scenario.conditions import (
     AllOf,
     Condition,
+    HasController,
+    HasLeader,
     InIsr,
     Isr,
     IsrRestored,
@@ -26,6 +28,7 @@ from emulator.scenario.conditions import (
     Registered,
     SessionServiceAnswers,
     SessionsExpired,
+    Unfenced,
 )
 from emulator.scenario.document import nearest
 from emulator.scenario.observations.recording_parsing import Malformed
@@ -92,7 +95,15 @@ MEANING: dict[str, Condition | Callable[[Context], Condition]] = {
     # By broker-0's own metadata: it names the leader that was elected meanwhile.
     "b0 knows": KnowsLeader(A),
     "0 leads": Leader(A),
+    "1 leads": Leader(B),
     "isr without 0": Not(InIsr(A)),
+    "isr without 1": Not(InIsr(B)),
+    "isr without 2": Not(InIsr(2)),
+    # KRaft. A broker answers, and counts itself among the live ones.
+    **{f"broker {broker} unfenced": Unfenced(broker) for broker in range(3)},
+    # Some controller answers as the quorum's leader.
+    "active controller": HasController(),
+    "a leader": HasLeader(),
     "moved": NewLeader(),
     # Of all killed brokers: all three.
     "sessions expired": lambda context: SessionsExpired(context.dead),

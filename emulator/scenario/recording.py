@@ -14,10 +14,12 @@ from emulator.scenario import scenario_model as m
 from emulator.scenario.observations.observation_model import Entry, Observations
 from emulator.scenario.observations.recording_parsing import Malformed
 from emulator.scenario.recorded_conditions import Context, meaning
-from protocol.ids import can_be_topic
+from protocol.ids import NO_BROKER, can_be_topic
 
 RECORDED = ("partition-state", "controller", "logs", "partitions")
 """Kinds of `saw` that stand for themselves."""
+ACTIVE_CONTROLLER = "active-controller"
+"""Kind of `saw` that is a precondition: the script went on when this controller was active."""
 
 NOTES = {
     m.PairLinks: "broker ports, both ways",
@@ -42,7 +44,7 @@ def steps_of_recording(recording: Observations) -> tuple[m.AnyStep, ...]:
             try:
                 step = _step(entry, frozenset(dead))
                 if entry["do"] in ("kill", "start"):
-                    (dead.add if entry["do"] == "kill" else dead.discard)(entry["broker"])
+                    (dead.add if entry["do"] == "kill" else dead.discard)(entry.get("broker", NO_BROKER))
             except Malformed:
                 raise
             except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -61,6 +63,8 @@ def steps_of_recording(recording: Observations) -> tuple[m.AnyStep, ...]:
                 if coming:
                     name, _ = awaited.pop(0)
                     steps.append(m.Await(name=name))
+        elif entry["saw"] == ACTIVE_CONTROLLER:
+            steps.append(m.RequireController(controller=entry.get("controller")))
         elif entry["saw"] in RECORDED:
             steps.append(m.Record(what=entry["saw"]))
     if awaited:
@@ -81,7 +85,11 @@ def do_entry(step: m.AnyStep) -> Entry | None:
             return {"do": "wait", "until": called, "limit_s": limit_s}
         case m.TakeSnapshot(label=label):
             return {"do": "snapshot", "label": label}
-        case m.Record() | m.Await() | m.Repeat():
+        case m.CutControllers(az=az, controllers=controllers):
+            return {"do": step.VERB, "az": _short(az, "az-"), "controllers": list(controllers)}
+        case m.DescribeQuorum(controller=controller):
+            return {"do": step.VERB, "controller": controller}
+        case m.Record() | m.Await() | m.Repeat() | m.RequireController():
             return None
         case m.Background(step=inner):
             return do_entry(inner)
@@ -238,8 +246,11 @@ def _short(name: str, prefix: str) -> int | str:
 
 
 def _node(name: str) -> Entry:
-    short = _short(name, "broker-")
-    return {"broker": short} if isinstance(short, int) else {"node": short}
+    for role in ("broker", "controller"):
+        short = _short(name, f"{role}-")
+        if isinstance(short, int):
+            return {role: short}
+    return {"node": name}
 
 
 def _given(step: m.MachineStep) -> Entry:
@@ -274,6 +285,11 @@ def _full(short: int | str, prefix: str) -> str:
     return f"{prefix}{short}" if isinstance(short, int) else short
 
 
+def _machine(e: Entry) -> str:
+    """Node of an entry about a broker or a controller."""
+    return f"controller-{e['controller']}" if "controller" in e else _full(e["broker"], "broker-")
+
+
 def _entry_links(e: Entry) -> m.Links:
     if "az" in e:
         return m.AzLinks(_full(e["az"], "az-"))
@@ -289,15 +305,21 @@ def _step(e: Entry, dead: frozenset[int]) -> m.AnyStep:
     """A recording's `do` entry. Only verbs in recordings; YAML has more."""
     match e["do"]:
         case "start":
-            return m.Start(node=_full(e["broker"], "broker-"))
+            return m.Start(node=_machine(e))
         case "kill":
-            return m.Kill(node=_full(e["broker"], "broker-"))
+            return m.Kill(node=_machine(e))
         case "stop":
-            return m.Stop(node=_full(e["broker"], "broker-"))
+            return m.Stop(node=_machine(e))
         case "pause-node":
-            return m.PauseNode(node=_full(e["broker"], "broker-"))
+            return m.PauseNode(node=_machine(e))
         case "resume-node":
-            return m.ResumeNode(node=_full(e["broker"], "broker-"))
+            return m.ResumeNode(node=_machine(e))
+        case "lose-disk":
+            return m.LoseDisk(node=_machine(e))
+        case "cut-controllers":
+            return m.CutControllers(az=_full(e["az"], "az-"), controllers=tuple(e["controllers"]))
+        case "describe-quorum":
+            return m.DescribeQuorum(controller=e["controller"])
         case "lose-unsynced":
             return m.LoseUnsynced(node=_full(e["broker"], "broker-"), batches_kept=e["batches_kept"])
         case "cut":

@@ -72,6 +72,7 @@ from emulator.scenario.client_steps import (
 )
 from emulator.scenario.conditions import Condition
 from emulator.scenario.observations.races import Race
+from emulator.scenario.quorum_steps import CutControllers, DescribeQuorum, QuorumStep, RequireController
 from emulator.topology import Topology, three_azs
 
 __all__ = [
@@ -96,8 +97,10 @@ __all__ = [
     "Consume",
     "CreateTopic",
     "Cut",
+    "CutControllers",
     "Delay",
     "DeleteTopic",
+    "DescribeQuorum",
     "DiskError",
     "DiskFull",
     "ElectController",
@@ -126,9 +129,11 @@ __all__ = [
     "PowerLoss",
     "Produce",
     "ProduceMessageSet",
+    "QuorumStep",
     "Reassign",
     "Record",
     "Repeat",
+    "RequireController",
     "Reset",
     "ResumeNode",
     "Scenario",
@@ -222,6 +227,7 @@ AnyStep = (
     | ListOffsets
     | Workload | StopWorkload | CreateTopic | DeleteTopic | AlterTopic | AlterBroker | AddPartitions | Reassign
     | ElectPreferred | ElectController
+    | CutControllers | DescribeQuorum | RequireController
     | TakeSnapshot | Record | Wait | Sleep | Settle
     | Background | Await | Repeat
 )  # fmt: skip
@@ -229,7 +235,9 @@ AnyStep = (
 PARTITIONS_MAX = 1_000
 """Maximum of one topic."""
 
-FAULTS: frozenset[type[Step]] = frozenset((*(step for step in MACHINE_STEPS if step.BREAKS), *LINK_FAULTS.values()))
+FAULTS: frozenset[type[Step]] = frozenset(
+    (*(step for step in MACHINE_STEPS if step.BREAKS), *LINK_FAULTS.values(), CutControllers)
+)
 """Steps after which "new" and "changed" are counted (`conditions.View.before`)."""
 
 
@@ -314,8 +322,8 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
 
     `kafka`: its versions, the default first. `article`: the claim of the article that inspired it, where that differs
     from Kafka. `settings_files`: arguments of `--settings`, which `settings` overrides; `settings_by_version` overrides
-    both. `as_recorded`: the script of a recording; all of the recording is expected. `speed`: factor of the clock with
-    real processes; None: the runner's default.
+    both. `controller_settings`: of KRaft's controllers, beside `settings`. `as_recorded`: the script of a recording;
+    all of the recording is expected. `speed`: factor of the clock with real processes; None: the runner's default.
     """
 
     id: str
@@ -327,6 +335,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, Any] = {}
     settings_by_broker: dict[int, dict[str, Any]] = {}
     settings_by_version: dict[str, dict[str, Any]] = {}
+    controller_settings: dict[str, Any] = {}
     settings_files: tuple[str, ...] = ()
     expectations: tuple[Expectation, ...] = ()
     expects_violations: tuple[ExpectedViolation, ...] = ()

@@ -21,6 +21,7 @@ from emulator.scenario.node_state_validation import NodeStates
 from emulator.scenario.recording import RECORDED
 from emulator.scenario.step_reader import LINK_KEYS, Keys, StepReader, Steps, Verb
 from emulator.scenario.waits import read_condition
+from emulator.topology import KRAFT
 
 MAX_STEPS = 10_000
 """Of one scenario, repeats unrolled."""
@@ -147,6 +148,34 @@ def _wait(k: Keys, at_s: float | None) -> Steps:
     return [m.Wait(until=until, called=called, limit_s=limit_s, may_time_out=may, at_s=at_s)]
 
 
+def _controller(k: Keys, node: Node) -> int | None:
+    """Number of a controller of the topology."""
+    known = [one.number for one in k.reader.topology.with_role("controller")]
+    number = k.reader.integer(node, "a controller's number")
+    if k.reader.topology.metadata != KRAFT:
+        k.reader.problem(node, "a quorum of controllers is KRaft's; set `metadata: kraft`")
+    elif number is not None and number not in known:
+        k.reader.problem(node, f"there is no controller {number}; one of: {', '.join(map(str, known))}")
+        return None
+    return number
+
+
+def _cut_controllers(k: Keys, at_s: float | None) -> Steps:
+    def read(node: Node) -> tuple[int, ...] | None:
+        return k.reader.each(node, "controllers", lambda n: _controller(k, n), single=True) or None
+
+    return [m.CutControllers(az=k.need("az", k.reader.az), controllers=k.need("controllers", read), at_s=at_s)]
+
+
+def _describe_quorum(k: Keys, at_s: float | None) -> Steps:
+    return [m.DescribeQuorum(controller=k.need("controller", lambda n: _controller(k, n)), at_s=at_s)]
+
+
+def _require_controller(k: Keys, at_s: float | None) -> Steps:
+    controller = k.get("controller", lambda n: _controller(k, n), None)
+    return [m.RequireController(controller=controller, at_s=at_s)]
+
+
 def _sleep(k: Keys, at_s: float | None) -> Steps:
     return [m.Sleep(seconds=k.seconds("s"), at_s=at_s)]
 
@@ -271,6 +300,18 @@ VERBS: dict[str, Verb] = {
     "elect-controller": Verb(
         does="Deletes `/controller`, so that a controller is elected; does not wait.",
         read=topics.or_fails(topics.elect_controller), keys=("may_fail",),
+    ),
+    "cut-controllers": Verb(
+        does="Drops all packets of the controllers' port between an AZ and the AZs of these controllers (KRaft).",
+        read=_cut_controllers, keys=("az", "controllers"), required=("az", "controllers"),
+    ),
+    "describe-quorum": Verb(
+        does="Requests the quorum's state from a controller; its leader alone knows it (KRaft).",
+        read=_describe_quorum, keys=("controller",), required=("controller",), short="controller",
+    ),
+    "require-controller": Verb(
+        does="Kills the active controller and starts it again, until this one is active (KRaft).",
+        read=_require_controller, keys=("controller",), short="controller",
     ),
     "snapshot": Verb(
         does="Records every replica's log and checkpoints under a label.",

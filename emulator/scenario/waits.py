@@ -15,9 +15,11 @@ from emulator.scenario.step_reader import Keys, StepReader
 from protocol.ids import NO_LEADER
 
 WORDS: dict[str, Callable[[str], c.Condition]] = {
+    "a leader": c.HasLeader,
     "new leader": c.NewLeader,
     "preferred leader": c.PreferredLeader,
     "no leader": lambda partition: c.Leader(NO_LEADER, partition),
+    "active controller": lambda _: c.HasController(),
     "new controller": lambda _: c.NewController(),
     "isr shrunk": c.IsrShrunk,
     "isr restored": c.IsrRestored,
@@ -52,6 +54,11 @@ def _in_isr(reader: StepReader, node: Node, partition: str) -> c.Condition | Non
 def _controller(reader: StepReader, node: Node, _: str) -> c.Condition | None:
     broker = reader.broker(node)
     return None if broker is None else c.Controller(broker)
+
+
+def _unfenced(reader: StepReader, node: Node, _: str) -> c.Condition | None:
+    broker = reader.broker(node)
+    return None if broker is None else c.Unfenced(broker)
 
 
 def _leads(reader: StepReader, node: Node, partition: str) -> c.Condition | None:
@@ -101,6 +108,7 @@ KEYS: dict[str, Callable[[StepReader, Node, str], c.Condition | None]] = {
     "in_isr": _in_isr,
     "controller": _controller,
     "registered": lambda r, n, _: c.Registered(_members(r, n)),
+    "unfenced": _unfenced,
     "session_expired": lambda r, n, _: c.SessionsExpired(_members(r, n)),
     "leads": _leads,
     "knows_leader": _knows_leader,
@@ -171,6 +179,8 @@ def _written(condition: c.Condition) -> str | dict[str, object]:
             return {"controller": broker}
         case c.Registered(brokers=brokers):
             return {"registered": sorted(brokers)}
+        case c.Unfenced(broker=broker):
+            return {"unfenced": broker}
         case c.SessionsExpired(brokers=brokers):
             return {"session_expired": sorted(brokers)}
         case c.LeadsInView(broker=broker, of=of):

@@ -14,6 +14,7 @@ from emulator.old_names import current, renamed_verb
 from emulator.scenario import scenario_model as m
 from emulator.scenario.recording import do_entry
 from emulator.scenario.waits import written as written_condition
+from emulator.topology import KRAFT
 
 MACHINE_VERBS = frozenset(step.VERB for step in m.MACHINE_STEPS)
 
@@ -23,6 +24,8 @@ API_WORDS = {api: word for word, api in MESSAGE_WORDS.items()}
 def written(scenario: m.Scenario) -> str:
     """The whole file."""
     lines = [f"{key}: {_json(getattr(scenario, key))}" for key in ("id", "title", "article", "kafka")]
+    if scenario.topology.metadata == KRAFT:
+        lines.append(f"metadata: {KRAFT}")
     lines.append("topology:\n  nodes:")
     lines += [
         f"    {node.name}: {_json({'az': node.az, 'process.roles': node.roles})}"
@@ -34,6 +37,8 @@ def written(scenario: m.Scenario) -> str:
         lines.append(f"settings_by_broker: {_json(scenario.settings_by_broker)}")
     if scenario.settings_by_version:
         lines.append(f"settings_by_version: {_json(scenario.settings_by_version)}")
+    if scenario.controller_settings:
+        lines.append(f"controller_settings: {_json(scenario.controller_settings)}")
     if scenario.settings_files:
         lines.append(f"settings_files: {_json(scenario.settings_files)}")
     lines.append(f"network: {_json(_without_none(msgspec.to_builtins(scenario.network)))}")
@@ -65,6 +70,8 @@ def written_step(step: m.AnyStep) -> Any:
             return {**at, "await": name}
         case m.Repeat(times=times, steps=steps):
             return {**at, "repeat": {"times": times, "steps": [written_step(one) for one in steps]}}
+        case m.RequireController(controller=controller):
+            return {**at, step.VERB: _without_none({"controller": controller})}
         case m.Record():
             return {**at, "record": _without_none({"what": step.what, "partition": step.partition})}
         case m.Wait(until=until, called=called, limit_s=limit_s):
@@ -79,6 +86,8 @@ def written_step(step: m.AnyStep) -> Any:
     entry, _ = current("scenario", verb, entry)
     if verb in MACHINE_VERBS and "broker" in entry:
         entry["node"] = entry.pop("broker")
+    if verb in MACHINE_VERBS and "controller" in entry:
+        entry["node"] = f"controller-{entry.pop('controller')}"
     if verb in MACHINE_VERBS and "nodes" in entry:
         entry["node"] = entry.pop("nodes")
     if "only" in entry:

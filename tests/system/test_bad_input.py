@@ -89,7 +89,7 @@ CASES = [
      "faultline sim: DIR/full: is not empty; a run is written to a directory of its own"),
     (("sim", LEADER, "--seeds", "all"), "faultline sim: --seeds all: expected A..B, such as 1..200"),
     (("compare", "DIR/observed", GOLDEN / f"{LEADER}@2.6"),
-     "faultline compare: DIR/observed/observations.json: format: expected 2, got 'nothing'"),
+     "faultline compare: DIR/observed/observations.json: format: expected 2 or 3, got 'nothing'"),
     (("compare", "DIR/nowhere", GOLDEN / f"{LEADER}@2.6"), "faultline compare: DIR/nowhere: no such file"),
     (("compare", GOLDEN / f"{LEADER}@2.6" / "1.json", GOLDEN / "az-isolated-leder@2.6"),
      f"faultline compare: {GOLDEN}/az-isolated-leder@2.6: no such file; nearest: {GOLDEN}/{LEADER}@2.6"),

@@ -3,14 +3,16 @@
 Must match: the script, every result in order, the states of partitions and controllers, and the truncations
 that cut something. May differ: times, checkpointed high watermarks, counts of stopped packets, and the lists
 `live_brokers`, `views_by_broker`, `role_changes`, `isr_changes`. An attempt's base offset means something
-only with errors 0, 7 and 20 (semantics 11.2: the record is in the leader's log).
+only with errors 0, 7 and 20 (semantics 11.2: the record is in the leader's log). KRaft has rules of its own
+(`kraft_reduction`).
 """
 
 from typing import Any
 
 import msgspec
 
-from emulator.scenario.observations.observation_model import Entry, Observations
+from emulator.scenario.observations.kraft_reduction import is_compared, kraft_entry, kraft_state, registrations
+from emulator.scenario.observations.observation_model import KRAFT_FORMAT, Entry, Observations
 from protocol.versions import UnknownVersion, ladder_name
 
 ERRORS_WITH_OFFSET = frozenset({0, 7, 20})
@@ -34,7 +36,10 @@ class Item(msgspec.Struct, frozen=True):
 
 
 class Comparable(msgspec.Struct, frozen=True):
-    """Observations, reduced. `states` by partition; `truncations` by (broker, partition)."""
+    """Observations, reduced. `states` by partition; `truncations` by (broker, partition).
+
+    `plane`: "", or of KRaft the kind of its nodes; its states are all there, and it has `registrations` of brokers.
+    """
 
     scenario: str
     version: str
@@ -42,15 +47,21 @@ class Comparable(msgspec.Struct, frozen=True):
     states: dict[str, list[Item]]
     controllers: list[Item]
     truncations: dict[tuple[str, str], list[Item]]
+    plane: str = ""
+    registrations: list[Item] = []
 
 
 def comparable(observations: Observations) -> Comparable:
     """Reduces observations as read (entries are plain dicts)."""
     first = first_partition(observations)
+    kraft = observations.format == KRAFT_FORMAT
+    timeline = list(enumerate(observations.timeline))
+    if kraft:
+        timeline = [(index, kraft_entry(entry)) for index, entry in timeline if is_compared(entry)]
     states: dict[str, list[Item]] = {}
     for index, entry in enumerate(observations.partition_states):
         name = entry.get("partition") or first
-        reduced = _reduced(entry, first)
+        reduced = _reduced(kraft_state(entry) if kraft else entry, first)
         states.setdefault(name, []).append(_item(f"partition_states[{index}]", reduced, entry.get("t")))
     truncations: dict[tuple[str, str], list[Item]] = {}
     for index, entry in enumerate(observations.truncations):
@@ -62,18 +73,21 @@ def comparable(observations: Observations) -> Comparable:
     return Comparable(
         scenario=observations.scenario,
         version=version_name(observations.kafka),
-        timeline=[
-            _item(f"timeline[{index}]", _reduced(entry, first)) for index, entry in enumerate(observations.timeline)
-        ],
+        timeline=[_item(f"timeline[{index}]", _reduced(entry, first)) for index, entry in timeline],
         states=states,
         # While there is no controller the recordings' list says nothing: the next line is the next
         # controller.
         controllers=[
             _item(f"controllers[{index}]", _reduced(entry, first), entry.get("t"))
             for index, entry in enumerate(observations.controllers)
-            if entry["controller"] is not None
+            if entry["controller"] is not None and not kraft
         ],
         truncations=truncations,
+        plane=f"{observations.mode}, {observations.nodes}" if kraft else "",
+        registrations=[
+            _item(f"broker_registrations[{index}]", entry)
+            for index, entry in (registrations(observations) if kraft else ())
+        ],
     )
 
 

@@ -1,4 +1,6 @@
-"""The shape of `observations.json`, format 2: one class per kind of entry.
+"""The shape of `observations.json`: one class per kind of entry.
+
+Format 2 is of clusters with ZooKeeper, format 3 of KRaft's (tests/golden/README-kraft.md).
 
 A run writes these classes; a recording is read into the same shape. The timeline holds two kinds of
 entries: `do` (the script; written by `emulator.scenario.recording`) and `saw` (results; the classes
@@ -9,8 +11,11 @@ entry `partition` is "t-0"; absent means the scenario's first partition.
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 FORMAT = 2
+KRAFT_FORMAT = 3
+FORMATS = (FORMAT, KRAFT_FORMAT)
 
 LogRecord = tuple[int, int | None, str]
 """(offset, leader epoch, value); the epoch is null below 0.11."""
@@ -113,12 +118,34 @@ class Metadata(Saw, tag="metadata"):
     """
 
     broker: int
-    leader: int | None
-    leader_epoch: int | None
-    isr: list[int] | None
-    controller: int | None
-    live_brokers: list[int] | None
+    leader: int | None = None
+    leader_epoch: int | None = None
+    isr: list[int] | None = None
+    controller: int | None = None
+    live_brokers: list[int] | None = None
     error: int | str = 0
+
+
+class QuorumSeen(Saw, tag="quorum"):
+    """A controller's answer to DescribeQuorum. `error`: Kafka's code, or an exception's name."""
+
+    controller: int
+    leader: int | None = None
+    epoch: int | None = None
+    hw: int | None = None
+    error: int | str = 0
+
+
+class ActiveControllerSeen(Saw, tag="active-controller"):
+    """The active controller, which the script required."""
+
+    controller: int | None
+
+
+class PreferredElected(Saw, tag="elect-preferred"):
+    """KRaft's answer to a preferred leader election, as a client library shows it."""
+
+    answer: str
 
 
 class OffsetsListed(Saw, tag="list-offsets"):
@@ -135,13 +162,13 @@ class OffsetsListed(Saw, tag="list-offsets"):
 
 
 class PartitionStateSeen(Saw, tag="partition-state"):
-    """The partition's state in the session service, when the script requested it."""
+    """The partition's state, when the script requested it. ZooKeeper's has `controller_epoch` and `zk_version`."""
 
-    controller_epoch: int
     leader: int
     leader_epoch: int
     isr: list[int]
-    zk_version: int
+    controller_epoch: int | None = None
+    zk_version: int | None = None
 
 
 class ControllerSeen(Saw, tag="controller"):
@@ -232,7 +259,7 @@ SAW: dict[str, type[Saw]] = {
     str(kind.__struct_config__.tag): kind
     for kind in (
         *(Attempt, MessageSetAttempt, LibraryResult, Fetched, Metadata, OffsetsListed),
-        *(PartitionStateSeen, ControllerSeen),
+        *(PartitionStateSeen, ControllerSeen, QuorumSeen, ActiveControllerSeen, PreferredElected),
         *(PartitionsSeen, Snapshot, Logs, Reached, NotReached),
         *(Consumed, CommitEnded, CommittedSeen, WorkloadEnded),
     )
@@ -250,6 +277,37 @@ class PartitionState(msgspec.Struct, kw_only=True, omit_defaults=True):
     controller_epoch: int
     zk_version: int
     partition: str | None = None
+
+
+class CommittedState(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """A state of a partition in the metadata log, at `offset` in quorum epoch `epoch`."""
+
+    t: float = 0.0
+    leader: int
+    leader_epoch: int
+    isr: list[int]
+    partition_epoch: int
+    elr: list[int]
+    last_known_elr: list[int]
+    recovering: bool
+    offset: int
+    epoch: int
+    partition: str | None = None
+
+
+class BrokerRegistered(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """A change of a broker's registration in the metadata log.
+
+    `what`: registered (maybe `fenced`), fenced, unfenced, in-controlled-shutdown, unregistered.
+    """
+
+    t: float = 0.0
+    broker: int
+    broker_epoch: int
+    what: str
+    fenced: bool | None = None
+    offset: int
+    epoch: int
 
 
 class ControllerState(msgspec.Struct, kw_only=True):
@@ -327,7 +385,8 @@ class IsrChange(msgspec.Struct, kw_only=True, omit_defaults=True):
 class Observations(msgspec.Struct, kw_only=True):
     """A whole file.
 
-    Lists hold either the classes above (while a run writes) or plain entries (as read).
+    Lists hold either the classes above (while a run writes) or plain entries (as read). `mode` and the keys after it
+    are of format 3.
     """
 
     format: int
@@ -337,13 +396,19 @@ class Observations(msgspec.Struct, kw_only=True):
     settings_by_broker: dict[str, dict[str, Any]] = {}
     timeline: list[Any]
     partition_states: list[Any]
-    controllers: list[Any]
+    controllers: list[Any] = []
     truncations: list[Any]
     live_brokers: list[Any] = []
     views_by_broker: list[Any] = []
     role_changes: list[Any] = []
     isr_changes: list[Any] = []
     seconds: float = 0.0
+    mode: str | UnsetType = UNSET
+    nodes: str | UnsetType = UNSET
+    controller_settings: dict[str, Any] | UnsetType = UNSET
+    broker_registrations: list[Any] | UnsetType = UNSET
+    controller_epochs: list[Any] | UnsetType = UNSET
+    quorum_views: list[Any] | UnsetType = UNSET
 
 
 LISTS: dict[str, type[msgspec.Struct]] = {
@@ -352,5 +417,11 @@ LISTS: dict[str, type[msgspec.Struct]] = {
     "truncations": Truncation,
 }
 """The lists whose entries must match, with the class of an entry."""
+KRAFT_LISTS: dict[str, type[msgspec.Struct]] = {
+    "partition_states": CommittedState,
+    "broker_registrations": BrokerRegistered,
+    "truncations": Truncation,
+}
+"""The same in format 3."""
 
 TIMES = frozenset({"t", "clock"})

@@ -59,6 +59,7 @@ def _lists(of: Comparable) -> Mapping[str, Sequence[Item]]:
     return {
         **{f"states of {partition}": items for partition, items in of.states.items()},
         "controllers": of.controllers,
+        **({"registrations": of.registrations} if of.plane else {}),
         **{f"truncations of {partition} on {node}": items for (node, partition), items in of.truncations.items()},
     }
 

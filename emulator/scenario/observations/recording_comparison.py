@@ -27,6 +27,7 @@ IDENTITY = {
     "fetch": ("broker",),
     "metadata": ("broker",),
     "list-offsets": ("broker",),
+    "quorum": ("controller",),
     "snapshot": ("label",),
     "reached": ("until",),
 }
@@ -65,15 +66,18 @@ def compare_reduced(run: Comparable, recording: Comparable) -> list[Difference]:
     for where, expected, seen in (
         ("scenario", recording.scenario, run.scenario),
         ("kafka", recording.version, run.version),
+        ("mode", recording.plane, run.plane),
     ):
         if expected != seen:
             found.append(Difference(where, expected, seen, "another scenario or version: not this run's recording"))
     found.extend(_timeline(recording.timeline, run.timeline))
     for partition in dict.fromkeys((*recording.states, *run.states)):
+        of_states = _ordered if recording.plane else _sampled
         found.extend(
-            _sampled(recording.states.get(partition, []), run.states.get(partition, []), f"state of {partition}")
+            of_states(recording.states.get(partition, []), run.states.get(partition, []), f"state of {partition}")
         )
     found.extend(_sampled(recording.controllers, _controllers(recording.controllers, run.controllers), "controller"))
+    found.extend(_ordered(recording.registrations, run.registrations, "registration of a broker"))
     for key in dict.fromkeys((*recording.truncations, *run.truncations)):
         about = "effective truncation of {} on {}".format(*reversed(key))
         found.extend(_ordered(recording.truncations.get(key, []), run.truncations.get(key, []), about))
@@ -172,6 +176,8 @@ def _about(entry: dict[str, object]) -> str:
             return f"{which} at broker-{entry['broker']}, acks {entry['acks']}"
         case "fetch" | "metadata" | "list-offsets":
             return f"{kind} from broker-{entry['broker']}"
+        case "quorum":
+            return f"quorum as controller {entry['controller']} sees it"
         case "snapshot":
             return f"snapshot {entry['label']!r}"
         case "reached" | "not-reached":

@@ -12,12 +12,22 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from emulator.scenario.observations.observation_model import FORMAT, LISTS, SAW, TIMES, Observations
+from emulator.scenario.observations.observation_model import (
+    FORMATS,
+    KRAFT_FORMAT,
+    KRAFT_LISTS,
+    LISTS,
+    SAW,
+    TIMES,
+    Observations,
+)
 from protocol.undecodable import UNDECODABLE, why
+
+SHOWN_FORMATS = " or ".join(map(str, FORMATS))
 
 
 class Malformed(ValueError):
-    """A file that is not observations of format 2.
+    """A file that is not observations of format 2 or 3.
 
     The message has the file, the place and the expected value.
     """
@@ -56,28 +66,32 @@ def _of(document: dict[str, Any]) -> Observations:
 
 def _faults(document: object) -> Iterator[str]:
     if not isinstance(document, dict):
-        yield f"expected an object with the keys of format {FORMAT}, got {_kind(document)}"
+        yield f"expected an object with the keys of format {SHOWN_FORMATS}, got {_kind(document)}"
         return
-    if document.get("format") != FORMAT:
-        yield f"format: expected {FORMAT}, got {document.get('format', 'nothing')!r}"
+    if document.get("format") not in FORMATS:
+        yield f"format: expected {SHOWN_FORMATS}, got {document.get('format', 'nothing')!r}"
         return
+    lists = KRAFT_LISTS if document["format"] == KRAFT_FORMAT else LISTS
     for field in ("scenario", "kafka"):
         if not isinstance(document.get(field), str):
             yield f"{field}: expected a text, got {_kind(document.get(field, _ABSENT))}"
-    for field in ("settings", "settings_by_broker"):
+    for field in ("mode", "nodes"):
+        if not isinstance(document.get(field, ""), str):
+            yield f"{field}: expected a text, got {_kind(document[field])}"
+    for field in ("settings", "settings_by_broker", "controller_settings"):
         if not isinstance(document.get(field, {}), dict):
             yield f"{field}: expected an object, got {_kind(document[field])}"
     brokers = document.get("settings_by_broker")
     for broker, given in brokers.items() if isinstance(brokers, dict) else ():
         if not isinstance(given, dict):
             yield f"settings_by_broker.{broker}: expected an object, got {_kind(given)}"
-    for field in ("timeline", *LISTS):
+    for field in ("timeline", *lists):
         entries = document.get(field, _ABSENT)
         if not isinstance(entries, list):
             yield f"{field}: expected a list of entries, got {_kind(entries)}"
             continue
         for index, entry in enumerate(entries):
-            yield from _entry_faults(f"{field}[{index}]", entry, LISTS.get(field))
+            yield from _entry_faults(f"{field}[{index}]", entry, lists.get(field))
 
 
 def _entry_faults(path: str, entry: object, kind: type[msgspec.Struct] | None) -> Iterator[str]:

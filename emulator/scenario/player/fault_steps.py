@@ -6,11 +6,13 @@ from emulator.faults import actions as act
 from emulator.faults.actions import ActDone
 from emulator.faults.link_fault_kinds import RuleError
 from emulator.faults.link_rule_building import rule_of
+from emulator.faults.targets import target_in
 from emulator.scenario import scenario_model as m
-from emulator.scenario.conditions import Registered
+from emulator.scenario.conditions import HasController, Registered
 from emulator.scenario.player.player_context import Stage
 from emulator.scenario.player.target_resolution import TargetResolution
 from emulator.scenario.player.tasks import StepFailed, Steps, together
+from emulator.scenario.quorum_steps import cuts_of
 
 READY_LIMIT_S = 15.0
 """Time limit for a started broker to register, in seconds; then the script continues.
@@ -70,6 +72,11 @@ class FaultSteps:
         self._in_force[name] = (step.links, step.VERB)
         yield from self._act(act.ApplyRule(rule), takes=True)
 
+    def cut_controllers(self, step: m.CutControllers) -> Steps:
+        """One rule for each controller's AZ. Raises NoSuchController."""
+        for cut in cuts_of(self._stage.topology, step):
+            yield from self.link(cut)
+
     def heal(self, step: m.Heal) -> Steps:
         """Lift the rules of the step's links and kind."""
         links, kind = step.links, step.kind
@@ -88,13 +95,25 @@ class FaultSteps:
         stage, node = self._stage, step.node
         yield from self._act(step)
         roles = stage.topology.node(node).roles
-        if "broker" in roles or "session" in roles:
+        votes = stage.kraft and "controller" in roles
+        if votes or "broker" in roles or "session" in roles:
             stage.seen.watch(stage.out, node)
         number = stage.topology.node(node).number
+        if votes and "broker" not in roles:
+            if not isinstance(following, m.Wait | m.Settle) and not self._starts_controller(following):
+                yield stage.until(HasController(), READY_LIMIT_S)
+                yield stage.sleep(stage.waits.reaction_ms())
+            return
         waits = m.Wait | m.Settle | m.Start if stage.seen.states else m.Wait | m.Settle
         if "broker" in roles and not isinstance(following, waits):
             yield stage.until(Registered(frozenset({number})), READY_LIMIT_S)
             yield stage.sleep(stage.waits.reaction_ms())
+
+    def _starts_controller(self, step: m.AnyStep | None) -> bool:
+        """Whether the step starts a dedicated controller: a quorum needs a majority."""
+        if not isinstance(step, m.Start) or target_in(step.node):
+            return False
+        return "broker" not in self._stage.topology.node(step.node).roles
 
     def _act(self, action: act.Action, takes: bool = False) -> Steps:
         yield from self._takes(takes)

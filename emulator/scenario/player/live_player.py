@@ -86,6 +86,9 @@ class LivePlayer(Player):
         self.waits.changed(now)
         self.on_change()
 
+    def _noted(self, now: Now, kind: str, entry: Entry) -> None:
+        """Not kept: it grows with the age of the cluster."""
+
     # --- commands ---
 
     def _begin(self, command: Command) -> None:
@@ -95,7 +98,7 @@ class LivePlayer(Player):
         if problem:
             self.tell_world(CommandEnded(number, (), problem))
             return
-        timeline = self._under_way[number] = Timeline()
+        timeline = self._under_way[number] = Timeline(self.kraft)
         if writes:
             self._writes.add(number)
         errors: list[str] = []

@@ -1,214 +1,128 @@
-"""The player's observations: the session service's znodes and each broker's metadata.
+"""The player's observations: the cluster's metadata, and each broker's own.
 
-Both are pushed as they change. Connections of purpose "observe" to every session server and every running broker; the
-player is outside every AZ, so no cut affects them. Of the session servers' copies the newest transaction counts, from
-any server.
+Both are pushed as they change. Connections of purpose "observe" to every session server or controller, and to every
+running broker; the player is outside every AZ, so no cut affects them.
 """
 
 from collections.abc import Callable
+from typing import Any
 
-from emulator.faults import targets
-from emulator.scenario.conditions import PartitionView
-from emulator.topology import Topology
+from emulator.scenario.player.metadata_log_source import MetadataLogSource, Noted
+from emulator.scenario.player.metadata_view import MetadataView
+from emulator.scenario.player.znode_source import OF_CLUSTERS, PREFIXES, ZnodeSource
+from emulator.topology import KRAFT, Topology
 from protocol.events import FrameRefused
-from protocol.ids import BrokerId, topic_partition_text
 from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Now
-from protocol.messages.leadership_messages import MetadataObserved, MetadataResponse, ObserveMetadataRequest
-from protocol.messages.session_messages import Observed, ObservedZnode, ObserveRequest
+from protocol.messages.leadership_messages import MetadataObserved, ObserveMetadataRequest
 from protocol.outbox import Outbox
 from protocol.purposes import OBSERVE
-from protocol.znodes import (
-    BROKER_CONFIGS,
-    BROKER_IDS,
-    CONTROLLER,
-    CONTROLLER_EPOCH,
-    DELETE_TOPICS,
-    TOPIC_CONFIGS,
-    TOPICS,
-    Leadership,
-    UnreadableZnode,
-    brokers_in,
-    decode_broker,
-    decode_config,
-    decode_controller,
-    decode_controller_epoch,
-    decode_state,
-    decode_topic,
-    state_partition,
-)
+from protocol.znodes import Leadership
+
+__all__ = ["OF_CLUSTERS", "PREFIXES", "Observing"]
 
 RETRY_MS = 200.0
-PREFIXES = ("/brokers", CONTROLLER, CONTROLLER_EPOCH)
-"""Znodes that a scenario's conditions need."""
-CONFIGS = (TOPIC_CONFIGS, BROKER_CONFIGS)
-OF_CLUSTERS = (DELETE_TOPICS, *CONFIGS)
-"""Additional znodes of a long-running cluster."""
+CHANGES = ("states", "controller", "live")
+"""Kinds of changed data, in the order of their reports."""
 
 
-class Observing:
-    """Observes znodes and brokers' metadata.
+def _ignored(now: Now, kind: str, entry: dict[str, Any]) -> None:
+    """A committed change that nothing keeps."""
+
+
+class Observing(MetadataView):
+    """Observes the cluster's metadata and brokers' own.
 
     `changed(now, what)` is called after every change: `states`, `controller`, `live` or `views`. `prefixes`: of the
-    observed znodes.
+    observed znodes. `noted`: receives what the metadata log commits.
     """
 
     def __init__(
-        self, topology: Topology, changed: Callable[[Now, str], None], prefixes: tuple[str, ...] = PREFIXES
-    ) -> None:
+        self, topology: Topology, changed: Callable[[Now, str], None], prefixes: tuple[str, ...] = PREFIXES,
+        noted: Noted = _ignored,
+    ) -> None:  # fmt: skip
+        super().__init__()
         self._changed = changed
-        self._prefixes = prefixes
-        self._sessions = [node.name for node in topology.with_role("session")]
-        self._targets: dict[int, str] = {}
+        self._refusals: list[tuple[str, str]] = []
+
+        def refused(node: str, reason: str) -> None:
+            self._refusals.append((node, reason))
+
+        self._source: MetadataLogSource | ZnodeSource = (
+            MetadataLogSource(topology, self, noted, refused)
+            if topology.metadata == KRAFT
+            else ZnodeSource(topology, self, prefixes, refused)
+        )
+        self._brokers = frozenset(node.name for node in topology.with_role("broker"))
+        self._targets: dict[int, tuple[str, bool]] = {}
+        """{connection: node, and whether it is for the source}"""
         self._wanted: set[str] = set()
-        self._zxid = 0
-        self.serving: set[str] = set()
-        self.states: dict[str, Leadership] = {}
-        self.assignments: dict[str, tuple[BrokerId, ...]] = {}
-        self.controller: BrokerId | None = None
-        self.controller_epoch = 0
-        self.live: frozenset[BrokerId] = frozenset()
-        self.racks: dict[BrokerId, str] = {}
-        self.metadata: dict[int, MetadataResponse] = {}
-        self.marked: set[str] = set()
-        """Topics that are marked for deletion, if that is observed."""
-        self.configs: dict[str, dict[str, str]] = {}
-        """{path: settings} of topics and brokers that have their own, if that is observed."""
 
     def start(self, out: Outbox) -> None:
-        """Observe the session servers."""
-        for name in self._sessions:
-            self.watch(out, name)
+        """Observe the nodes that hold the cluster's metadata, as far as they run from the start."""
+        if isinstance(self._source, ZnodeSource):
+            for name in self._source.nodes:
+                self.watch(out, name)
 
     def watch(self, out: Outbox, node: str) -> None:
         """Observe a node from now on, through its restarts."""
         self._wanted.add(node)
-        if node not in self._targets.values():
-            self._targets[out.open(node, OBSERVE, self._input)] = node
+        open_to = set(self._targets.values())
+        for of_source in (True, False):
+            has_role = node in (self._source.nodes if of_source else self._brokers)
+            if has_role and (node, of_source) not in open_to:
+                self._targets[out.open(node, OBSERVE, self._input)] = (node, of_source)
 
     def unwatch(self, node: str) -> None:
         """Stopped on purpose: no connection attempts."""
         self._wanted.discard(node)
 
+    def shown_states(self) -> dict[str, Leadership]:
+        return self._source.shown if isinstance(self._source, MetadataLogSource) else self.states
+
     # --- inputs ---
 
     def _input(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
         connection = event.connection
+        node, of_source = self._targets[connection]
         if isinstance(event, ConnectionOpened):
-            sessions = self._targets[connection] in self._sessions
-            out.send(connection, ObserveRequest(list(self._prefixes)) if sessions else ObserveMetadataRequest())
-        elif isinstance(event, ConnectionLost):
-            self._lost(now, self._targets.pop(connection), out)
-        elif isinstance(event.message, Observed):
-            self._observed(now, self._targets[connection], event.message, out)
+            out.send(connection, self._source.request() if of_source else ObserveMetadataRequest())
+            return
+        if isinstance(event, ConnectionLost):
+            self._lost(now, connection, out)
+            return
+        if of_source:
+            what = self._source.take(now, node, event.message)
+            if what is not None:
+                self._report(now, what, out)
+                return
         elif isinstance(event.message, MetadataObserved):
             self.metadata[event.message.broker] = event.message.metadata
+            if isinstance(self._source, MetadataLogSource):
+                self._source.brokers_changed()
             self._changed(now, "views")
-        else:
-            out.close(connection)  # not a message for an observer
-            self._lost(now, self._targets.pop(connection), out)
+            return
+        out.close(connection)  # not a message for an observer
+        self._lost(now, connection, out)
+
+    def _report(self, now: Now, what: set[str], out: Outbox) -> None:
+        for node, reason in self._refusals:
+            out.emit(FrameRefused(connection="", peer=node, reason=reason))
+        self._refusals.clear()
+        for kind in CHANGES:
+            if kind in what:
+                self._changed(now, kind)
 
     def _again(self, out: Outbox, node: str) -> None:
         if node in self._wanted:
             self.watch(out, node)
 
-    def _lost(self, now: Now, node: str, out: Outbox) -> None:
-        self.serving.discard(node)
-        for broker in [b for b in self.metadata if node == f"broker-{b}"]:
-            del self.metadata[broker]
-            self._changed(now, "views")
+    def _lost(self, now: Now, connection: int, out: Outbox) -> None:
+        node, of_source = self._targets.pop(connection)
+        if of_source:
+            self._report(now, self._source.lost(now, node), out)
+        else:
+            for broker in [b for b in self.metadata if node == f"broker-{b}"]:
+                del self.metadata[broker]
+                self._changed(now, "views")
         if node in self._wanted:
             out.set_timer(("observe", node), RETRY_MS, lambda now, out: self._again(out, node))
-
-    def _observed(self, now: Now, server: str, observed: Observed, out: Outbox) -> None:
-        (self.serving.add if observed.serving else self.serving.discard)(server)
-        fresh = [change for change in observed.changes if change.zxid > self._zxid]
-        self._zxid = max(self._zxid, observed.zxid)
-        what: set[str] = set()
-        for change in fresh:
-            try:
-                what |= self._apply(change)
-            except UnreadableZnode as error:  # any client may write there: keep the known state
-                out.emit(FrameRefused(connection="", peer=server, reason=f"an unreadable znode: {error}"))
-        for kind in ("states", "controller", "live"):
-            if kind in what:
-                self._changed(now, kind)
-
-    def _apply(self, change: ObservedZnode) -> set[str]:
-        path, data = change.path, change.data
-        if path == CONTROLLER:
-            self.controller = decode_controller(data) if data is not None else None
-            return {"controller"}
-        if path == CONTROLLER_EPOCH and data is not None:
-            self.controller_epoch = decode_controller_epoch(data)
-            return {"controller"}
-        if path.startswith(BROKER_IDS + "/"):
-            found = brokers_in([path[len(BROKER_IDS) + 1 :]])
-            if not found:
-                return set()
-            (broker,) = found
-            self.live = self.live - {broker} if data is None else self.live | {broker}
-            if data:  # a znode may be created first and filled in the same transaction
-                self.racks[broker] = decode_broker(broker, data, change.zxid).rack
-            return {"live"}
-        if path.startswith(DELETE_TOPICS + "/"):
-            (self.marked.discard if data is None else self.marked.add)(path[len(DELETE_TOPICS) + 1 :])
-            return set()
-        if path.startswith(CONFIGS):
-            self._configured(path, data)
-            return set()
-        if not path.startswith(TOPICS + "/"):
-            return set()
-        topic_partition = state_partition(path)
-        if topic_partition is not None:
-            name = topic_partition_text(*topic_partition)
-            if data is None:
-                self.states.pop(name, None)
-            else:
-                self.states[name] = decode_state(*topic_partition, data, change.version)
-            return {"states"}
-        topic = path[len(TOPICS) + 1 :]
-        if "/" not in topic and data is None:
-            for name in [name for name in self.assignments if _topic_of(name) == topic]:
-                del self.assignments[name]
-            return {"states"}
-        if "/" not in topic and data is not None:
-            known = topic_partition_text(topic, 0) in self.assignments
-            for partition, assigned in decode_topic(topic, data).items():
-                self.assignments[topic_partition_text(topic, partition)] = assigned.replicas
-            return {"states"} if known else set()  # a new topic is there when it has states
-        return set()
-
-    def _configured(self, path: str, data: bytes | None) -> None:
-        if data:
-            self.configs[path] = decode_config(path, data)
-        else:  # deleted, or one of the two folders
-            self.configs.pop(path, None)
-
-    # --- as conditions see it ---
-
-    @property
-    def topics(self) -> frozenset[str]:
-        """Those that the session service knows."""
-        return frozenset(map(_topic_of, self.assignments))
-
-    def partition_views(self) -> dict[str, PartitionView]:
-        return {
-            name: PartitionView(seen.leader, seen.isr, seen.leader_epoch, self.assignments.get(name, ()))
-            for name, seen in self.states.items()
-        }
-
-    def node_of(self, target: str) -> str:
-        """The node that a target means now. Raises NoTarget."""
-        leaders = {name: state.leader for name, state in self.states.items()}
-        return targets.resolved(target, leaders, self.controller)
-
-    def broker_views(self) -> dict[int, dict[str, int]]:
-        """{broker: {"t-0": leader}}"""
-        return {
-            broker: {topic_partition_text(p.topic, p.partition): p.leader for p in metadata.partitions}
-            for broker, metadata in self.metadata.items()
-        }
-
-
-def _topic_of(name: str) -> str:
-    return name.rpartition("-")[0]

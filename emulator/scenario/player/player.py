@@ -14,6 +14,7 @@ from emulator.machines.client.client_operations import KeptOperations, Operation
 from emulator.machines.client.direct import DirectClient
 from emulator.machines.client.group_commands import GroupCommands
 from emulator.scenario import scenario_model as m
+from emulator.scenario.conditions import HasController
 from emulator.scenario.player.client_step_execution import LibraryProducers
 from emulator.scenario.player.observing import PREFIXES
 from emulator.scenario.player.player_context import Stage
@@ -21,7 +22,7 @@ from emulator.scenario.player.session_writes import SessionWrites
 from emulator.scenario.player.steps import StepFailed, StepRunner
 from emulator.scenario.player.tasks import Order, Steps
 from emulator.scenario.recording import do_entry
-from emulator.topology import OBSERVER, Topology
+from emulator.topology import OBSERVER, Node, Topology
 from protocol.chance import Chance
 from protocol.conversations import ACCEPTED_BY_PLAYER
 from protocol.events import ScenarioStep
@@ -104,12 +105,15 @@ class Player(Stage):
     # --- the play ---
 
     def _play(self) -> Steps:
-        """Session servers and clients first; then the script."""
+        """Session servers and clients first, or KRaft's controllers; then the script."""
         for node in self.topology.nodes:
             if node.name != OBSERVER and "broker" not in node.roles and "controller" not in node.roles:
                 yield self.act(Start(node.name))
         self.seen.start(self.out)
-        yield from self._until_ensemble_serves()
+        if self.kraft:
+            yield from self._until_controller_is_active()
+        else:
+            yield from self._until_ensemble_serves()
         yield from self._run(self.steps)
         yield from self._runner.end()
 
@@ -122,6 +126,19 @@ class Player(Stage):
                 self.failed = StepFailed(why)
                 raise self.failed
             yield self.sleep(50.0)
+
+    def _until_controller_is_active(self) -> Steps:
+        """Start the dedicated controllers, except those that the script starts."""
+        controllers = [node.name for node in started_first(self.topology, self.steps)]
+        for name in controllers:
+            yield self.act(Start(name))
+            self.seen.watch(self.out, name)
+        if not controllers:
+            return
+        if not (yield self.until(HasController(), ENSEMBLE_LIMIT_S)):
+            why = f"KRaft: no active controller after {ENSEMBLE_LIMIT_S:.0f} s; check controller.quorum.* settings"
+            self.failed = StepFailed(why)
+            raise self.failed
 
     def _run(self, steps: tuple[m.AnyStep, ...]) -> Steps:
         for index, step in enumerate(steps):
@@ -195,6 +212,16 @@ class Player(Stage):
         self.finished = True
         self.out.exit(0, "the scenario has been played")
 
+
+
+def started_first(topology: Topology, steps: tuple[m.AnyStep, ...]) -> list[Node]:
+    """Dedicated controllers of KRaft that run before the script: those whose first fault or start is no start."""
+    first: dict[str, bool] = {}
+    for step in m.plain_steps(steps):
+        if isinstance(step, m.MachineStep):
+            first.setdefault(step.node, isinstance(step, Start))
+    dedicated = [node for node in topology.with_role("controller") if "broker" not in node.roles]
+    return [node for node in dedicated if not first.get(node.name, False)]
 
 
 def described_step(step: m.AnyStep) -> str:

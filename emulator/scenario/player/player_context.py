@@ -9,6 +9,7 @@ from typing import Any
 from emulator.faults.actions import Act, ActDone, Action
 from emulator.machines.client.client_requests import ClientRequests
 from emulator.machines.client.direct import DirectClient
+from emulator.machines.client.exchange import Exchanges
 from emulator.machines.client.group_commands import GroupCommands
 from emulator.scenario.conditions import Condition
 from emulator.scenario.player.client_step_execution import LibraryProducers
@@ -17,11 +18,12 @@ from emulator.scenario.player.session_writes import SessionWrites
 from emulator.scenario.player.tasks import Order
 from emulator.scenario.player.timeline import Timeline
 from emulator.scenario.player.wait_steps import Waits
-from emulator.topology import Topology
+from emulator.topology import KRAFT, Topology
 from protocol.chance import Chance
 from protocol.gates import gates_for
 from protocol.machine import Now
 from protocol.outbox import Outbox
+from protocol.purposes import OBSERVE
 from protocol.work import Runner
 
 
@@ -30,17 +32,21 @@ class Stage:
 
     def __init__(self, topology: Topology, kafka_version: str, observed: tuple[str, ...]) -> None:
         self.topology = topology
-        self.timeline = Timeline()
+        self.kraft = topology.metadata == KRAFT
+        self.timeline = Timeline(self.kraft)
         self.now = Now(0.0, 0.0)
         self.out = Outbox()
         self.work = Runner(lambda: self.now.mono_ms, at_once=True)
         """Steps in progress, and other waiting work."""
-        self.seen = Observing(topology, self._changed, observed)
+        self.seen = Observing(topology, self._changed, observed, self._noted)
         self.waits = Waits(self.seen, self.out)
+        self.waits.kraft = self.kraft
         self.gates = gates_for(kafka_version)
         """Of brokers of that version."""
         self.direct: DirectClient | None = None
         self.writes: SessionWrites | None = None
+        self.admin_exchanges = Exchanges("player-admin")
+        self.quorum_exchanges = Exchanges("player-quorum", OBSERVE)
         self.asker = ClientRequests()
         self.libraries: LibraryProducers | None = None
         self.groups: GroupCommands | None = None
@@ -52,6 +58,10 @@ class Stage:
     def _changed(self, now: Now, what: str) -> None:
         self.timeline.changed(now.mono_ms, what, self.seen)
         self.waits.changed(now)
+
+    def _noted(self, now: Now, kind: str, entry: dict[str, Any]) -> None:
+        self.timeline.log_changed(now.mono_ms, kind, entry)
+        self.waits.changed_ms = now.mono_ms  # for `settle`: a controller's view is a change, too
 
     def act(self, action: Action) -> Order:
         """Done to the cluster by the world; the outcome is the ActDone."""

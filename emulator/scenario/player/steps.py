@@ -22,6 +22,7 @@ from emulator.scenario.player.fault_steps import FaultSteps
 from emulator.scenario.player.group_steps import GroupSteps
 from emulator.scenario.player.log_ends import until_log_ends
 from emulator.scenario.player.player_context import Stage
+from emulator.scenario.player.quorum_step_execution import QuorumSteps
 from emulator.scenario.player.settling import settled
 from emulator.scenario.player.tasks import Order, StepFailed, Steps
 from emulator.scenario.player.timeline import Timeline
@@ -45,6 +46,7 @@ class StepRunner:
         self._timeline = timeline or stage.timeline
         self._faults = FaultSteps(stage)
         self._groups = GroupSteps(stage, self._topic_partition, self._timeline)
+        self._quorum = QuorumSteps(stage, self._faults, self._timeline)
         self._topics = TopicSteps(stage, self._topic_partition, self._timeline)
         self._workloads = WorkloadSteps(stage, self._topic_partition, self._timeline)
 
@@ -92,6 +94,8 @@ class StepRunner:
                 | m.Reassign() | m.ElectPreferred() | m.ElectController()
             ):  # fmt: skip
                 yield from self._topics.topic(step)
+            case m.CutControllers() | m.DescribeQuorum() | m.RequireController():
+                yield from self._quorum.quorum(step)
             case m.TakeSnapshot(label=label):
                 yield from self._snapshot(label)
             case m.Record(what=what, partition=partition):

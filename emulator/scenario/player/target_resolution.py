@@ -8,7 +8,7 @@ from emulator.faults.link_fault_kinds import ends_of, with_ends
 from emulator.faults.targets import shown, target_in
 from emulator.scenario import scenario_model as m
 from emulator.scenario.client_steps import OF_BROKER
-from emulator.scenario.player.observing import Observing
+from emulator.scenario.player.metadata_view import MetadataView
 from emulator.topology import identifier_named
 
 
@@ -19,7 +19,7 @@ class TargetResolution:
     the rules that the same words put in force, also after a change of leader. Where there is none, the
     words mean the node of the moment, as everywhere else."""
 
-    def __init__(self, seen: Observing, in_force: Mapping[str, tuple[m.Links, str]]) -> None:
+    def __init__(self, seen: MetadataView, in_force: Mapping[str, tuple[m.Links, str]]) -> None:
         self._seen = seen
         self._in_force = in_force
         self._meant: dict[m.Links, list[m.Links]] = {}

@@ -2,12 +2,15 @@
 
 from typing import Any
 
-from emulator.machines.client.client_state import Attempt, Described, Fetched, Listed
-from emulator.scenario.player.observing import Observing
+from emulator.machines.client.client_state import Attempt, Described, Failure, Fetched, Listed
+from emulator.scenario.player import metadata_log_source as source
+from emulator.scenario.player.metadata_view import MetadataView
 from emulator.topology import Topology, broker_name
 from protocol.ids import topic_partition_text
 from protocol.messages.consuming import ClientCommittedResponse, ClientConsumeResponse
+from protocol.messages.kraft_messages import DescribeQuorumResponse
 from protocol.messages.leadership_messages import MetadataResponse
+from protocol.messages.placement import ElectLeadersResponse
 from protocol.znodes import Leadership
 
 Entry = dict[str, Any]
@@ -16,10 +19,15 @@ Entry = dict[str, Any]
 class Timeline:
     """Entries in order; times in seconds since the launch.
 
-    `first`: the scenario's first partition, which entries omit.
+    `first`: the scenario's first partition, which entries omit. `kraft`: partition states come from the metadata log,
+    all of them, with `broker_registrations`, `controller_epochs` and `quorum_views`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, kraft: bool = False) -> None:
+        self.kraft = kraft
+        self.broker_registrations: list[Entry] = []
+        self.controller_epochs: list[Entry] = []
+        self.quorum_views: list[Entry] = []
         self.entries: list[Entry] = []
         self.partition_states: list[Entry] = []
         self.controllers: list[Entry] = []
@@ -118,14 +126,33 @@ class Timeline:
         `error`: Kafka's code, or the name of the tool's exception."""
         self.add(at_ms, {"saw": "admin", "verb": verb, "topic": topic, "error": error, "reason": why})
 
-    # --- what the session service holds ---
+    def quorum(self, at_ms: float, controller: int, answer: DescribeQuorumResponse | Failure) -> None:
+        """A controller's answer to DescribeQuorum, or an exception's name."""
+        entry: Entry = {"saw": "quorum", "controller": controller}
+        if isinstance(answer, Failure):
+            return self.add(at_ms, {**entry, "error": answer.error})
+        if answer.error:
+            return self.add(at_ms, {**entry, "error": answer.error})
+        return self.add(at_ms, {**entry, "leader": answer.leader, "epoch": answer.epoch, "hw": answer.high_watermark})
 
-    def record_state(self, at_ms: float, seen: Observing, partition: str) -> None:
+    def elected(self, at_ms: float, answer: ElectLeadersResponse) -> None:
+        """The answer to `elect-preferred`, as the recordings' client library shows it."""
+        topics: dict[str, list[tuple[int, int, str | None]]] = {}
+        for one in answer.partitions:
+            topics.setdefault(one.topic, []).append((one.partition, one.error, one.message or None))
+        self.add(at_ms, {"saw": "elect-preferred", "answer": repr((answer.error, list(topics.items())))})
+
+    # --- what the cluster's metadata hold ---
+
+    def record_state(self, at_ms: float, seen: MetadataView, partition: str) -> None:
         name = partition or self.first
         s = seen.states.get(name)
         if s is None:
             return
-        self.add(
+        if self.kraft:
+            state = {"leader": s.leader, "isr": list(s.isr), "leader_epoch": s.leader_epoch}
+            return self.add(at_ms, {"saw": "partition-state", **state, **self._where(partition)})
+        return self.add(
             at_ms,
             {
                 "saw": "partition-state", "controller_epoch": s.controller_epoch, "leader": s.leader,
@@ -134,7 +161,7 @@ class Timeline:
             },
         )  # fmt: skip
 
-    def record_partitions(self, at_ms: float, seen: Observing, topology: Topology) -> None:
+    def record_partitions(self, at_ms: float, seen: MetadataView, topology: Topology) -> None:
         """Every partition, counted."""
         az = {node.number: node.az for node in topology.with_role("broker")}
         states, assignments = seen.states, seen.assignments
@@ -156,19 +183,38 @@ class Timeline:
         }  # fmt: skip
         self.add(at_ms, entry)
 
-    def record_controller(self, at_ms: float, seen: Observing) -> None:
+    def record_controller(self, at_ms: float, seen: MetadataView) -> None:
         self.add(at_ms, {"saw": "controller", "controller": seen.controller, "epoch": seen.controller_epoch})
 
-    def changed(self, at_ms: float, what: str, seen: Observing) -> None:
+    def record_active(self, at_ms: float, controller: int | None) -> None:
+        """The active controller, by its number, where the script requires one."""
+        self.add(at_ms, {"saw": "active-controller", "controller": controller})
+
+    def log_changed(self, at_ms: float, kind: str, entry: Entry) -> None:
+        """Called at every committed change of the metadata log, and at every change in the quorum."""
+        t = {"t": round(at_ms / 1000, 3)}
+        match kind:
+            case source.PARTITION_STATE:
+                name = entry.pop("partition")
+                self.partition_states.append({**t, **entry, **self._where(name)})
+            case source.REGISTRATION:
+                self.broker_registrations.append({**t, **entry})
+            case source.QUORUM_EPOCH:
+                self.controller_epochs.append({**t, **entry})
+            case source.QUORUM_VIEW:
+                self.quorum_views.append({**t, **entry})
+
+    def changed(self, at_ms: float, what: str, seen: MetadataView) -> None:
         """Called at every change that the player observes."""
         t = round(at_ms / 1000, 3)
         if not seen.states:
             return  # the recordings begin with the first topic
-        if not self.partition_states and what == "states":
+        if not self.controllers and what == "states":
             self.controllers.append({"t": t, "controller": seen.controller, "epoch": seen.controller_epoch})
             self.live_brokers.append({"t": t, "live": sorted(seen.live)})
         if what == "states":
-            self._states(t, seen)
+            if not self.kraft:
+                self._states(t, seen)
         elif what == "controller":
             entry = {"t": t, "controller": seen.controller, "epoch": seen.controller_epoch}
             self.controllers.append(entry)
@@ -177,7 +223,7 @@ class Timeline:
         else:
             self._views(t, seen)
 
-    def _states(self, t: float, seen: Observing) -> None:
+    def _states(self, t: float, seen: MetadataView) -> None:
         for gone in self._last_states.keys() - seen.states.keys():
             del self._last_states[gone]  # should it come again, it is another topic's
         for name, s in seen.states.items():
@@ -191,7 +237,7 @@ class Timeline:
                 }
             )  # fmt: skip
 
-    def _views(self, t: float, seen: Observing) -> None:
+    def _views(self, t: float, seen: MetadataView) -> None:
         for broker in list(self._last_views):
             if broker not in seen.metadata:
                 del self._last_views[broker]

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 from controller.assignment import UnassignableTopic, assign_replicas
 from controller.growth import place_more
-from emulator.scenario.player.observing import Observing
+from emulator.scenario.player.metadata_view import MetadataView
 from emulator.scenario.scenario_model import AddPartitions, CreateTopic
 from protocol.chance import Chance
 from protocol.ids import BrokerId, topic_partition_of, topic_partition_text
 
 
-def placed(step: CreateTopic, seen: Observing, chance: Chance) -> dict[int, list[BrokerId]]:
+def placed(step: CreateTopic, seen: MetadataView, chance: Chance) -> dict[int, list[BrokerId]]:
     """{partition: replicas, preferred leader first}. Raises UnassignableTopic.
 
     As the step names them, or over the registered brokers, rack by rack.
@@ -24,7 +24,7 @@ def placed(step: CreateTopic, seen: Observing, chance: Chance) -> dict[int, list
     return assign_replicas(list(racks), step.count, step.replicas, chance, racks)
 
 
-def more_placed(step: AddPartitions, seen: Observing) -> dict[int, list[BrokerId]]:
+def more_placed(step: AddPartitions, seen: MetadataView) -> dict[int, list[BrokerId]]:
     """The new partitions only. Raises UnassignableTopic.
 
     As the step names them, or placed from the first partition's preferred leader on (AdminUtils.addPartitions).
@@ -46,7 +46,7 @@ def more_placed(step: AddPartitions, seen: Observing) -> dict[int, list[BrokerId
     return place_more(first, count, len(numbers), {broker: seen.racks[broker] for broker in seen.live})
 
 
-def all_led(names: Sequence[str], seen: Observing) -> bool:
+def all_led(names: Sequence[str], seen: MetadataView) -> bool:
     """Each partition's leader has it in its own metadata."""
     if not seen.states.keys() >= set(names):
         return False

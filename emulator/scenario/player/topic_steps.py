@@ -1,14 +1,15 @@
 """Steps of an admin tool: topics, elections, brokers' settings."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from controller.assignment import UnassignableTopic
 from emulator.scenario import scenario_model as m
 from emulator.scenario.client_steps import numbered
+from emulator.scenario.player.admin_requests import TIMED_OUT, AdminFailed, AdminRequests
 from emulator.scenario.player.player_context import Stage
-from emulator.scenario.player.tasks import Order, StepFailed, Steps
+from emulator.scenario.player.tasks import Order, Steps
 from emulator.scenario.player.timeline import Timeline
 from emulator.scenario.player.topic_placement import all_led, more_placed, placed
 from protocol.errors import ErrorCode
@@ -27,10 +28,9 @@ UNDER_WAY = "one is under way, or done, already"
 EXISTS = "there is such a topic already; one that is marked for deletion is there until all of its replicas are gone"
 RESIZED = "num.io.threads can be doubled and halved at a time, no more; nothing is altered"
 WRITTEN = "what is written into the session service"
+NO_ZOOKEEPER = "UnsupportedOperationException"
 MARKED = "it is marked for deletion already"
 
-
-TIMED_OUT = "TimeoutException"
 ALREADY_MARKED = "TopicAlreadyMarkedForDeletionException"
 
 EXISTING: dict[str, int | str] = {
@@ -39,16 +39,6 @@ EXISTING: dict[str, int | str] = {
     MARKED: ALREADY_MARKED,
 }
 """{error: the admin tool's code or message}"""
-
-
-class AdminFailed(StepFailed):
-    """A command that an admin tool could not do.
-
-    `error`: Kafka's code, or the name of the tool's exception."""
-
-    def __init__(self, why: str, error: int | str) -> None:
-        super().__init__(why)
-        self.error = error
 
 
 class TopicSteps:
@@ -63,6 +53,8 @@ class TopicSteps:
         self._stage = stage
         self._topic_partition = topic_partition
         self._timeline = timeline
+        self._requests = AdminRequests(stage)
+        """In KRaft, in place of writes into ZooKeeper."""
         self.deleted: Counter[str] = Counter()
         """Count of requested deletions by topic."""
 
@@ -81,6 +73,9 @@ class TopicSteps:
 
     def _done(self, step: TopicStep) -> Steps:
         """Raises AdminFailed."""
+        if self._stage.kraft:
+            yield from self._requested(step)
+            return
         match step:
             case m.CreateTopic():
                 yield from self._create(step)
@@ -99,16 +94,54 @@ class TopicSteps:
             case m.ElectController():
                 yield Order(WRITTEN, self._elect_controller)
 
-    def _create(self, step: m.CreateTopic) -> Steps:
-        stage = self._stage
+    def _requested(self, step: TopicStep) -> Steps:
+        """The step in KRaft, by a request. Raises AdminFailed."""
+        requests = self._requests
+        match step:
+            case m.CreateTopic(topic=topic, assignment=assignment):
+                names = self._named(step)
+                configs = _texts(step.configs)
+                yield from requests.create_topic(topic, assignment, step.partitions, step.replicas, configs)
+                yield from self._until_led(topic, names)
+            case m.DeleteTopic(topic=topic):
+                self.deleted[topic] += 1
+                yield from requests.delete_topic(topic)
+            case m.AlterTopic(topic=topic):
+                yield from requests.alter_topic(topic, _texts(step.configs), step.remove)
+            case m.AlterBroker(broker=broker):
+                if step.configs or step.remove:
+                    name = "" if broker is None else str(numbered(broker))
+                    yield from requests.alter_broker(name, _texts(step.configs), step.remove)
+            case m.AddPartitions(topic=topic, partitions=total):
+                before = {name for name in self._stage.seen.assignments if name.rpartition("-")[0] == topic}
+                yield from requests.add_partitions(topic, total, step.assignment)
+                added = {f"{topic}-{number}" for number in range(total)} - before
+                yield from self._until_led(topic, sorted(added))
+            case m.Reassign(targets=targets):
+                yield from requests.reassign({self._topic_partition(name): replicas for name, replicas in targets})
+            case m.ElectPreferred(partitions=partitions):
+                topic_partitions = [self._topic_partition(name) for name in partitions or self._stage.seen.states]
+                answer = yield from requests.elect_preferred(topic_partitions)
+                self._timeline.elected(self._stage.now.mono_ms, answer)
+            case m.ElectController():
+                why = "elect-controller: KRaft has no /controller; kill the active controller"
+                raise AdminFailed(why, NO_ZOOKEEPER)
+
+    def _named(self, step: m.CreateTopic) -> list[str]:
+        """The topic's partitions; the first topic's first one is the scenario's."""
         names = [f"{step.topic}-{number}" for number in range(step.count)]
         if not self._timeline.first:
-            self._timeline.first = stage.waits.first = names[0]
+            self._timeline.first = self._stage.waits.first = names[0]
+        return names
+
+    def _create(self, step: m.CreateTopic) -> Steps:
+        stage = self._stage
+        names = self._named(step)
         try:
             assignment = placed(step, stage.seen, stage.chance)
         except UnassignableTopic as error:
             raise AdminFailed(f"{step.topic}: {error}", ErrorCode.INVALID_REPLICATION_FACTOR.value) from error
-        configs = {name: _text(value) for name, value in step.configs.items()}
+        configs = _texts(step.configs)
 
         def begin(done: Callable[[Any], None]) -> None:
             assert stage.writes is not None
@@ -139,7 +172,7 @@ class TopicSteps:
 
     def _alter(self, step: m.AlterTopic) -> Steps:
         stage = self._stage
-        configs = {name: _text(value) for name, value in step.configs.items()}
+        configs = _texts(step.configs)
 
         def begin(done: Callable[[Any], None]) -> None:
             assert stage.writes is not None
@@ -151,7 +184,7 @@ class TopicSteps:
         if not step.configs and not step.remove:
             return  # none of them can be altered in this version
         stage = self._stage
-        configs = {name: _text(value) for name, value in step.configs.items()}
+        configs = _texts(step.configs)
         whose = EVERY_BROKER if step.broker is None else str(numbered(step.broker))
 
         def begin(done: Callable[[Any], None]) -> None:
@@ -224,3 +257,6 @@ def _text(value: object) -> str:
     """As Kafka's tools write it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
+
+def _texts(values: Mapping[str, object]) -> dict[str, str]:
+    return {name: _text(value) for name, value in values.items()}

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from emulator.scenario.conditions import Before, Condition, View, holds
-from emulator.scenario.player.observing import Observing
+from emulator.scenario.player.metadata_view import MetadataView
 from protocol.chance import Chance
 from protocol.machine import Now
 from protocol.outbox import Outbox
@@ -32,7 +32,7 @@ class Waiter(NamedTuple):
 class Waits:
     """Conditions under watch. `first` names the scenario's first partition once it is known."""
 
-    def __init__(self, seen: Observing, out: Outbox) -> None:
+    def __init__(self, seen: MetadataView, out: Outbox) -> None:
         self._seen = seen
         self._out = out
         self._waiters: list[Waiter] = []
@@ -42,6 +42,8 @@ class Waits:
         self.before = Before()
         self.changed_ms = 0.0
         self._added = False
+        self.kraft = False
+        """Whether views have each broker's live brokers."""
 
     def start(self, chance: Chance) -> None:
         self._chance = chance
@@ -61,6 +63,7 @@ class Waits:
             before=self.before,
             unchanged_s=(now_ms - self.changed_ms) / 1000.0,
             broker_views=seen.broker_views(),
+            live_views=seen.live_views() if self.kraft else {},
         )
 
     def fault_begins(self, now_ms: float) -> None:

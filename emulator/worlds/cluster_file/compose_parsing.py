@@ -6,7 +6,7 @@ from pathlib import Path
 from ruamel.yaml.nodes import Node
 
 from emulator.scenario.document import ScenarioErrors, nearest
-from emulator.scenario.load import MAX_NODES
+from emulator.scenario.topology_reading import MAX_NODES
 from emulator.settings.setting import Value
 from emulator.settings.setting_registry import UnusableSetting
 from emulator.topology import OBSERVER, Topology

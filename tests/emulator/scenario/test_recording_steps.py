@@ -10,7 +10,7 @@ from emulator.scenario.conditions import IsrRestored, Leader, NewLeader, Session
 from emulator.scenario.observations.observation_model import Observations
 from emulator.scenario.observations.recording_files import load
 from emulator.scenario.recorded_conditions import MEANING, Context, UnknownText, meaning
-from emulator.scenario.recording import RECORDED, do_entry, steps_of_recording
+from emulator.scenario.recording import ACTIVE_CONTROLLER, RECORDED, do_entry, steps_of_recording
 from protocol.ids import BrokerId, Offset
 from tests.ids import brokers
 
@@ -34,9 +34,14 @@ def test_the_script_comes_back_as_it_was(name: str) -> None:
 def test_unrequested_results_become_steps_in_their_place(name: str) -> None:
     """The order of scripted steps and recorded states is the timeline's."""
     o = recording(name)
-    expected = [e.get("do") or e["saw"] for e in o.timeline if "do" in e or e["saw"] in RECORDED]
+    kinds = (*RECORDED, ACTIVE_CONTROLLER)
+    expected = [e.get("do") or e["saw"] for e in o.timeline if "do" in e or e["saw"] in kinds]
     made = [
-        step.what if isinstance(step, m.Record) else (do_entry(step) or {"do": None})["do"]
+        ACTIVE_CONTROLLER
+        if isinstance(step, m.RequireController)
+        else step.what
+        if isinstance(step, m.Record)
+        else (do_entry(step) or {"do": None})["do"]
         for step in steps_of_recording(o)
         if not isinstance(step, m.Await)
     ]
