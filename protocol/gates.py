@@ -274,6 +274,13 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
 
     So the leader cannot find a divergence by it.
     """
+    appends_up_to_fetched_epoch: Annotated[
+        bool, Gate(since="3.9", source="UnifiedLog.append, Partition.appendRecordsToFollowerOrFutureReplica; KAFKA-18723")
+    ]
+    """A follower appends only batches up to the leader epoch that it fetched with.
+
+    From 3.9.1 on; a leader that truncates and appends during the read may send later ones.
+    """
     append_error_fails_partition: Annotated[bool, Gate(since="2.3", source="AbstractFetcherThread.markPartitionFailed")]
     """An unexpected append error fails one partition; before, the fetcher thread dies."""
     stop_replica_checks_epoch: Annotated[bool, Gate(since="2.6", source="semantics 1.7")]
