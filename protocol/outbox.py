@@ -89,7 +89,7 @@ class Outbox:
             self.cancel_timer(timer)
 
     def cancel_timers_but(self, prefixes: tuple[str, ...]) -> None:
-        """Cancel all timers but those whose name begins with one of these prefixes: a part has ended."""
+        """Cancel all timers but those whose name begins with one of these prefixes."""
         for timer in [timer for timer in self._timers if not str(timer[0]).startswith(prefixes)]:
             self.cancel_timer(timer)
 

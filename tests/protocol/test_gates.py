@@ -14,7 +14,10 @@ FIELDS = {field.name: field for field in fields_of(Path(__file__).parents[2] / "
 
 
 class Boundary(NamedTuple):
-    """Neighbours on the ladder, and a gate's value at each. `by`: the version that decides, in the plane `metadata`."""
+    """Neighbours on the ladder, and a gate's value at each.
+
+    `by`: the version that decides, in the plane `metadata`.
+    """
 
     gate: str
     by: str

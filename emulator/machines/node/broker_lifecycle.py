@@ -51,7 +51,7 @@ class LifecycleState(StrEnum):
 
 
 class LifecycleSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Settings of a broker's registration (KRaft); the controller reads the session timeout, too."""
+    """Settings of a broker's registration (KRaft)."""
 
     broker_heartbeat_interval_ms: int = 2_000
     broker_session_timeout_ms: int = 9_000

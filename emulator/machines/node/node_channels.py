@@ -1,6 +1,6 @@
-"""A KRaft broker's channels to the active controller, one for each purpose. Kraft-semantics 3.1.
+"""A KRaft broker's channels to the active controller, one for each purpose.
 
-Each has one request in flight. The node of the quorum knows the leader; a channel keeps to it until NOT_CONTROLLER, a
+Kraft-semantics 3.1. Each has one request in flight. The node of the quorum knows the leader; a channel keeps to it until NOT_CONTROLLER, a
 lost connection or a late response.
 
 Source: NodeToControllerChannelManagerImpl, RaftControllerNodeProvider.
@@ -19,7 +19,10 @@ FORWARDING_LIMIT_MS: Final = 60_000.0
 
 
 class NodeChannels:
-    """The channels of one broker. `controller_node`: the leader's node, by the broker's node in the quorum."""
+    """The channels of one broker.
+
+    `controller_node`: the leader's node, by the broker's node in the quorum.
+    """
 
     def __init__(
         self, context: BrokerContext, settings: LifecycleSettings, controller_node: Callable[[], str | None]

@@ -1,4 +1,4 @@
-"""Cluster of KRaft in the simulated world, with the real controllers, and a client that sends single requests."""
+"""Cluster of KRaft in the simulated world, with a client that sends single requests."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -190,6 +190,6 @@ class KraftCluster:
         return self.answer(number, request, ProduceResponse).partitions[0]
 
     def records(self, number: int) -> bytes:
-        """What a consumer reads of t-0 at a broker, from the beginning."""
+        """Records of t-0 that a consumer reads at a broker, from the beginning."""
         fetch = FetchRequest(BrokerId(-1), 0, 1, 10_485_760, [FetchPartition(*T0, Offset(0))])
         return self.answer(number, fetch, FetchResponse, 12).partitions[0].records

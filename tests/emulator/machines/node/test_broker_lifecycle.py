@@ -121,7 +121,7 @@ def test_a_refused_registration_is_repeated_with_the_same_incarnation_after_the_
     assert bench.errors[-1] == ("starting", error)
 
 
-def test_a_registered_broker_heartbeats_every_10_ms_until_it_is_caught_up_and_then_asks_to_be_unfenced() -> None:
+def test_a_registered_broker_heartbeats_every_10_ms_until_it_is_caught_up_and_then_wants_to_be_unfenced() -> None:
     bench = Bench()
     bench.answer(BrokerRegistrationResponse(0, EPOCH))
     assert (bench.next_after(), bench.last) == (0.0, heartbeat(fence=True))
@@ -161,7 +161,7 @@ def test_a_broker_that_is_not_registered_in_time_says_so_once() -> None:
     assert (bench.calls, bench.now_ms) == (["registration timed out"], 60_000)
 
 
-def test_a_controlled_shutdown_asks_at_once_then_after_50_ms_then_each_interval() -> None:
+def test_a_controlled_shutdown_is_requested_at_once_then_after_50_ms_then_each_interval() -> None:
     bench = Bench().run()
     bench.do(bench.lifecycle.begin_shutdown)
     gaps = []
