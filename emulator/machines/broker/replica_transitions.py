@@ -250,8 +250,8 @@ class ReplicaTransitions:
     def follow(self, changes: list[Change], leaders: Mapping[BrokerId, str], orderer: Orderer) -> Work[None]:
         """Make this broker follower by a change of the metadata log.
 
-        `leaders`: nodes of the registered brokers. It steps down even where there is no leader. A new leader epoch restarts the fetcher. In a controlled shutdown
-        a replica without a leader, or outside the ISR, stops fetching.
+        `leaders`: nodes of the registered brokers. It steps down even where there is no leader. A new leader epoch
+        restarts the fetcher. In a controlled shutdown a replica without a leader, or outside the ISR, stops fetching.
 
         Source: ReplicaManager.applyLocalFollowersDelta.
         """

@@ -1,7 +1,7 @@
 """A KRaft broker's channels to the active controller, one for each purpose.
 
-Kraft-semantics 3.1. Each has one request in flight. The node of the quorum knows the leader; a channel keeps to it until NOT_CONTROLLER, a
-lost connection or a late response.
+Kraft-semantics 3.1. Each has one request in flight. The node of the quorum knows the leader; a channel keeps to it
+until NOT_CONTROLLER, a lost connection or a late response.
 
 Source: NodeToControllerChannelManagerImpl, RaftControllerNodeProvider.
 """

@@ -1,6 +1,7 @@
 """Small controller of KRaft for tests of brokers.
 
-It handles registrations, heartbeats, ISR changes and topics. It keeps no sessions and elects no leader: a test fences brokers and changes partitions by `write`.
+It handles registrations, heartbeats, ISR changes and topics. It keeps no sessions and elects no leader: a test fences
+brokers and changes partitions by `write`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
