@@ -275,7 +275,7 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     So the leader cannot find a divergence by it.
     """
     appends_up_to_fetched_epoch: Annotated[
-        bool, Gate(since="3.9", source="UnifiedLog.append, Partition.doAppendRecordsToFollower; KAFKA-18723")
+        bool, Gate(since="3.9", source="UnifiedLog.appendAsFollower; KAFKA-18723")
     ]
     """A follower appends only batches up to the leader epoch that it fetched with.
 
