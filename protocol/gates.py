@@ -30,7 +30,7 @@ In KRaft the second is the metadata version's release.
 """
 
 Plane = Literal["", "zookeeper", "kraft"]
-"""Where the cluster's metadata are; "": any."""
+"""Plane of the cluster's metadata; "": any."""
 
 ALTER_PARTITION_NEWEST = 3
 
@@ -273,6 +273,13 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """After a first fetch without records the next one names no last fetched epoch.
 
     So the leader cannot find a divergence by it.
+    """
+    appends_up_to_fetched_epoch: Annotated[
+        bool, Gate(since="3.9", source="UnifiedLog.appendAsFollower; KAFKA-18723")
+    ]
+    """A follower appends only batches up to the leader epoch that it fetched with.
+
+    From 3.9.1 on; a leader that truncates and appends during the read may send later ones.
     """
     append_error_fails_partition: Annotated[bool, Gate(since="2.3", source="AbstractFetcherThread.markPartitionFailed")]
     """An unexpected append error fails one partition; before, the fetcher thread dies."""
@@ -1241,7 +1248,7 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     stale_broker_epoch_fails_fetch: Annotated[
         bool, Gate(metadata="kraft", since="3.7", source="Replica.updateFetchStateOrThrow; KAFKA-15221")
     ]
-    """A follower's fetch with an older broker epoch than the image's gets NOT_LEADER_OR_FOLLOWER."""
+    """A fetch with an older broker epoch than the image's gets NOT_LEADER_OR_FOLLOWER."""
     serves_after_unfenced: Annotated[
         bool, Gate(metadata="kraft", since="3.5", source="BrokerServer.startup; SocketServer.enableRequestProcessing")
     ]
@@ -1253,9 +1260,9 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     heartbeat_retries_for_interval: Annotated[
         bool, Gate(metadata="kraft", since="3.9", source="BrokerServer.startup, lifecycleManager")
     ]
-    """A heartbeat is retried for broker.heartbeat.interval.ms; before, for half of the session timeout.
+    """A heartbeat is retried for broker.heartbeat.interval.ms.
 
-    From 3.9.1 on, except 4.0.0.
+    From 3.9.1 on, except 4.0.0; before, for half of the session timeout.
     """
 
     def understands(self, api_key: int, version: int) -> bool:

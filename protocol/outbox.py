@@ -88,6 +88,11 @@ class Outbox:
         for timer in [timer for timer in self._timers if timer[0] != key]:
             self.cancel_timer(timer)
 
+    def cancel_timers_but(self, prefixes: tuple[str, ...]) -> None:
+        """Cancel all timers but those whose name begins with one of these prefixes."""
+        for timer in [timer for timer in self._timers if not str(timer[0]).startswith(prefixes)]:
+            self.cancel_timer(timer)
+
     def emit(self, event: Event) -> None:
         self._effects.append(Emit(event))
 

@@ -81,6 +81,7 @@ class Bench:
         *,
         number: int = 0,
         ibp: str | None = None,
+        metadata: str = "zookeeper",
         files: MemoryFiles | None = None,
         sessions: FakeSessions | None = None,
         now_ms: float = 0.0,
@@ -91,7 +92,7 @@ class Bench:
         self.files = files or MemoryFiles()
         self.sessions = sessions or FakeSessions()
         self.out = Outbox()
-        self.gates = gates_for(version, ibp)
+        self.gates = gates_for(version, ibp, metadata=metadata)
         self.magic = self.gates.record_magic
         self.context = BrokerContext(
             BrokerId(number), self.gates, BrokerSettings(**settings), self.files, self.sessions, self.out

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
+import msgspec
+
 from docs.generate.markdown_tables import code, notice, table
 from docs.generate.source import Field, fields_of
 from docs.generate.uses import FILE_OF_GATES, users_of
@@ -17,6 +19,9 @@ A broker has two versions of Kafka:
 - its *binary* (`--kafka-version`, in scenarios `kafka`) decides defaults, and the behaviour of its log and controller;
 - `inter.broker.protocol.version` (IBP) decides its protocol with other brokers. It is the binary's by default, and
   never newer. The record format is the IBP's, or that of `log.message.format.version` if it is older.
+
+A gate of one plane of metadata, KRaft or ZooKeeper, holds there alone. In KRaft the IBP is the metadata version's
+release, and the first table has the values of that plane.
 
 The *ladder* has the emulated versions, all with ZooKeeper: `{ladder}`.
 
@@ -46,7 +51,8 @@ def page(root: Path) -> str:
 
 
 def _values(name: str) -> Sequence[object]:
-    values = [_shown(getattr(gates_for(version), name)) for version in LADDER]
+    plane = GATES[name].metadata or "zookeeper"
+    values = [_shown(getattr(gates_for(version, metadata=plane), name)) for version in LADDER]
     changes = [value if index == 0 or value != values[index - 1] else "" for index, value in enumerate(values)]
     return (code(name), decided_by(GATES[name]), *changes)
 
@@ -64,7 +70,10 @@ def _shown(value: object) -> str:
 
 
 def _holds(span: Span) -> str:
-    """`2.2 to 2.4`, `from 0.9`, `up to 2.3`."""
+    """`2.2 to 2.4`, `from 0.9`, `up to 2.3`; `KRaft`, `KRaft from 3.5` in one plane alone."""
+    if span.metadata:
+        plane = {"kraft": "KRaft", "zookeeper": "ZooKeeper"}[span.metadata]
+        return f"{plane} {_holds(msgspec.structs.replace(span, metadata=''))}" if span.since or span.until else plane
     if span.since == span.until:
         return span.since
     if span.since and span.until:

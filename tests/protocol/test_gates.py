@@ -14,13 +14,17 @@ FIELDS = {field.name: field for field in fields_of(Path(__file__).parents[2] / "
 
 
 class Boundary(NamedTuple):
-    """Neighbours on the ladder, and a gate's value at each. `by`: the version that decides."""
+    """Neighbours on the ladder, and a gate's value at each.
+
+    `by`: the version that decides, in the plane `metadata`.
+    """
 
     gate: str
     by: str
     older: str
     newer: str
     values: tuple[object, object]
+    metadata: str = ""
 
 
 def _neighbours(first: str) -> tuple[str, str]:
@@ -38,10 +42,10 @@ def _boundaries(name: str, gate: Gate) -> list[Boundary]:
     found = []
     for span in filter(None, (gate, gate.and_within, gate.or_within)):
         if span.since:
-            found.append(Boundary(name, span.by, *_neighbours(span.since), (False, True)))
+            found.append(Boundary(name, span.by, *_neighbours(span.since), (False, True), span.metadata))
         if span.until:
             after = releases()[releases().index(span.until) + 1]
-            found.append(Boundary(name, span.by, *_neighbours(after), (True, False)))
+            found.append(Boundary(name, span.by, *_neighbours(after), (True, False), span.metadata))
     return found
 
 
@@ -57,8 +61,16 @@ def test_a_gate_changes_between_the_neighbours_of_its_boundary(boundary: Boundar
         sides = [((boundary.older, ibp), (boundary.newer, ibp)) for ibp in LADDER[:newer]]
     else:
         sides = [((binary, boundary.older), (binary, boundary.newer)) for binary in LADDER[newer:]]
-    values = [tuple(getattr(gates_for(*pair), boundary.gate) for pair in side) for side in sides]
+    plane = boundary.metadata or "zookeeper"
+    values = [tuple(getattr(gates_for(*pair, metadata=plane), boundary.gate) for pair in side) for side in sides]
     assert boundary.values in values
+
+
+@pytest.mark.parametrize("name", [name for name, gate in GATES.items() if gate.metadata])
+def test_a_gate_of_one_plane_holds_in_no_other(name: str) -> None:
+    other = {"kraft": "zookeeper", "zookeeper": "kraft"}[GATES[name].metadata]
+    assert not any(getattr(gates_for(version, metadata=other), name) for version in LADDER)
+    assert any(getattr(gates_for(version, metadata=GATES[name].metadata), name) for version in LADDER)
 
 
 @pytest.mark.parametrize("name", GATES)

@@ -6,7 +6,6 @@ The node sets `now` and `out` at the start of every step. Nothing here acts; it 
 from collections.abc import Callable, Collection, Mapping
 from typing import Protocol
 
-from controller.kraft.metadata_image import BrokerRegistration
 from emulator.machines.broker.settings import BrokerSettings
 from emulator.storage.files import Files
 from protocol.chance import Chance
@@ -34,6 +33,17 @@ class SessionCalls(Protocol):
     """
 
     def call(self, now: Now, out: Outbox, request: SessionRequest, done: SessionDone) -> None: ...
+
+
+class Registration(Protocol):
+    """A broker's registration, as the image of the metadata log has it."""
+
+    @property
+    def epoch(self) -> int: ...
+    @property
+    def fenced(self) -> bool: ...
+    @property
+    def is_active(self) -> bool: ...
 
 
 class BrokerContext:
@@ -71,7 +81,7 @@ class BrokerContext:
         """Topics' ids of the replicas that the controller has ordered."""
         self.live: Collection[BrokerId] = ()
         """Live brokers by this broker's metadata."""
-        self.registrations: Mapping[BrokerId, BrokerRegistration] = {}
+        self.registrations: Mapping[BrokerId, Registration] = {}
         """Registrations by this broker's image of the metadata log (KRaft)."""
 
     def may_be_in_isr(self, broker: BrokerId, broker_epoch: int | None) -> bool:
@@ -90,7 +100,10 @@ class BrokerContext:
         return broker_epoch is not None and broker_epoch in (-1, known.epoch)
 
     def fetches_as_former_life(self, broker: BrokerId, broker_epoch: int) -> bool:
-        """Whether a fetch has an older broker epoch than the image, where that is checked (KAFKA-15221)."""
+        """Whether a fetch has an older broker epoch than the image, where that is checked.
+
+        Source: KAFKA-15221.
+        """
         if broker_epoch < 0 or not self.gates.stale_broker_epoch_fails_fetch:
             return False
         known = self.registrations.get(broker)

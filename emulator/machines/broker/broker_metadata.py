@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from emulator.machines.broker.broker_context import BrokerContext
 from emulator.topology import DEDICATED_FROM, node_name
+from protocol.chance import Chance
 from protocol.errors import ErrorCode
 from protocol.events import MetadataChanged, ids_text
 from protocol.ids import (
@@ -44,6 +45,8 @@ class MetadataCache:
         self.waiting: list[Callable[[], None]] = []
         """Callbacks after each update; each removes itself when its wait ends."""
         self._emitted: dict[TopicPartition, tuple[int, int, int, str, str]] = {}
+        self.chance = Chance(0)
+        """Chance of the controllers that responses name in KRaft; a life's seed replaces it."""
 
     def update(self, request: UpdateMetadataRequest) -> list[TopicPartition]:
         """Apply a controller's update; returns the partitions being deleted."""
@@ -99,7 +102,9 @@ class MetadataCache:
 
     def _push(self, connection: int) -> None:
         context = self._context
-        context.out.send(connection, MetadataObserved(context.broker, self.answer(MetadataRequest())))
+        seen = self.answer(MetadataRequest())
+        seen.controller = self.controller
+        context.out.send(connection, MetadataObserved(context.broker, seen))
 
     def partition_count(self, topic: str) -> int:
         """Number of a topic's partitions; 0: unknown topic."""
@@ -160,7 +165,7 @@ class MetadataCache:
         if not self._context.gates.metadata_from_image:
             return self.controller
         unfenced = list(self.live)
-        return unfenced[self._context.chance.below(len(unfenced))] if unfenced else NO_BROKER
+        return unfenced[self.chance.below(len(unfenced))] if unfenced else NO_BROKER
 
     def _offline_replicas(self, state: PartitionState) -> list[BrokerId]:
         """Offline replicas: those of the controller's update, in KRaft those of fenced brokers."""

@@ -1,4 +1,6 @@
-"""A broker's channel to the controller: one request at a time. Semantics 1.6, kraft-semantics 3.1.
+"""A broker's channel to the controller: one request at a time.
+
+Semantics 1.6, kraft-semantics 3.1.
 
 With ZooKeeper it carries AlterIsr. It uses the first controller in the broker's own metadata. It keeps to that one
 until its connection is lost, times out or responds NOT_CONTROLLER; only then it reads the metadata again. So a leader
@@ -182,6 +184,7 @@ class ControllerChannel:
         """Drop the connection and restart with the first request, after a pause."""
         self._disconnect()
         self._context.set_timer(self._retry, RETRY_MS, self._work)
+        self._give_up()
 
     def _disconnect(self) -> None:
         out = self._context.out

@@ -34,6 +34,8 @@ from protocol.messages.replication_messages import (
     FetchRequest,
     FetchResponse,
 )
+from protocol.records.errors import RecordsError
+from protocol.records.format import iter_headers
 from protocol.records.types import BatchHeader
 
 OVERSIZED = "a message larger than replica.fetch.max.bytes"
@@ -267,6 +269,16 @@ class ReplicaFetcher:
             self._replicas.truncate_fully(partition, error.first)
             return None if partition.offline else log.append_as_follower(records)
 
+    def _up_to_epoch(self, records: bytes, fetched_epoch: LeaderEpoch) -> bytes:
+        """The batches before the first one of a later leader epoch than the fetch's (KAFKA-18723)."""
+        if not self._context.gates.appends_up_to_fetched_epoch:
+            return records
+        try:
+            later = (at for at, header in iter_headers(records) if header.leader_epoch > fetched_epoch)
+            return records[: next(later, len(records))]
+        except RecordsError:
+            return records  # damaged: the append refuses it
+
     def _take(self, topic_partition: TopicPartition, state: FetchState, result: FetchedPartition) -> None:
         """Append, follow the high watermark, truncate at a diverging epoch of the response."""
         partition = self._replicas.partitions[topic_partition]
@@ -279,7 +291,8 @@ class ReplicaFetcher:
             self._failed(topic_partition, f"fetch offset {state.offset} is not the log end {log.log_end}")
             return
         try:
-            headers = self._append(partition, result.records) if result.records else []
+            records = self._up_to_epoch(result.records, state.leader_epoch)
+            headers = self._append(partition, records) if records else []
         except CorruptBatch as damage:
             if gates.damaged_batch_ends_fetcher:
                 self._failed(topic_partition, str(damage))

@@ -1,4 +1,6 @@
-"""Changes of the metadata log at a broker: its leaderships, its followers, its deletions. Kraft-semantics 4.
+"""Changes of the metadata log at a broker: leaders, followers, deletions.
+
+Kraft-semantics 4.
 
 A delta is the difference between two images. Within it only the first and the last state of a partition count. A
 change with an older partition epoch than the broker's own is skipped; one with the same leader epoch changes the ISR

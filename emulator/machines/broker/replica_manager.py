@@ -169,7 +169,9 @@ class Replicas:
                 self.storage_failed(error)
 
     def marked_epoch(self) -> int:
-        """Broker epoch of the last life by its markers, before the logs are loaded; -1: it did not stop cleanly.
+        """Broker epoch of the last life by its markers; -1: it did not stop cleanly.
+
+        Read it before the logs are loaded.
 
         Source: LogManager.readBrokerEpochFromCleanShutdownFiles.
         """

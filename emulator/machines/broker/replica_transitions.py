@@ -27,7 +27,10 @@ Orderer = tuple[BrokerId, ControllerEpoch, int]
 
 
 class ReplicaTransitions:
-    """Executes changes that `controller_requests` or `metadata_deltas` accepted; waits for locked partitions."""
+    """Executes accepted changes; waits for locked partitions.
+
+    `controller_requests` or `metadata_deltas` has accepted them.
+    """
 
     def __init__(
         self,
@@ -117,7 +120,10 @@ class ReplicaTransitions:
         return False
 
     def _make_leader(self, partition: Partition, state: PartitionState) -> Work[None]:
-        """Make this broker leader, or with its present leader epoch (KRaft) change its ISR and assignment."""
+        """Make this broker leader.
+
+        With its present leader epoch (KRaft) change its ISR and assignment alone.
+        """
         context = self._context
         new_leader = not partition.leads
         previous_epoch = partition.leader_epoch
@@ -242,10 +248,10 @@ class ReplicaTransitions:
                 yield from partition.check_parked_fetches()
 
     def follow(self, changes: list[Change], leaders: Mapping[BrokerId, str], orderer: Orderer) -> Work[None]:
-        """Make this broker follower by a change of the metadata log. `leaders`: nodes of the registered brokers.
+        """Make this broker follower by a change of the metadata log.
 
-        It steps down even where there is no leader. A new leader epoch restarts the fetcher. In a controlled shutdown
-        a replica without a leader, or outside the ISR, stops fetching.
+        `leaders`: nodes of the registered brokers. It steps down even where there is no leader. A new leader epoch
+        restarts the fetcher. In a controlled shutdown a replica without a leader, or outside the ISR, stops fetching.
 
         Source: ReplicaManager.applyLocalFollowersDelta.
         """

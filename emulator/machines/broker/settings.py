@@ -59,9 +59,6 @@ class BrokerSettings(msgspec.Struct, frozen=True, kw_only=True):
     group_max_session_timeout_ms: int = 1_800_000
     group_initial_rebalance_delay_ms: int = 3_000
     group_max_size: int = INT_MAX
-    broker_heartbeat_interval_ms: int = 2_000
-    broker_session_timeout_ms: int = 9_000
-    initial_broker_registration_timeout_ms: int = 60_000
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> "BrokerSettings":

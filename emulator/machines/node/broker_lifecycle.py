@@ -9,9 +9,11 @@ itself or stops serving.
 Source: BrokerLifecycleManager.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
+
+import msgspec
 
 from emulator.machines.broker.broker_context import BrokerContext
 from protocol.errors import ErrorCode
@@ -46,6 +48,21 @@ class LifecycleState(StrEnum):
     RUNNING = "running"
     PENDING_CONTROLLED_SHUTDOWN = "pending-controlled-shutdown"
     SHUTTING_DOWN = "shutting-down"
+
+
+class LifecycleSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Settings of a broker's registration (KRaft)."""
+
+    broker_heartbeat_interval_ms: int = 2_000
+    broker_session_timeout_ms: int = 9_000
+    initial_broker_registration_timeout_ms: int = 60_000
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> "LifecycleSettings":
+        """Settings for Kafka's names (`broker.heartbeat.interval.ms`); other names are ignored."""
+        names = {name: name.replace("_", ".") for name in cls.__struct_fields__}
+        known = {name: settings[key] for name, key in names.items() if key in settings}
+        return msgspec.convert(known, cls, strict=False)
 
 
 class LifecycleListener(Protocol):
@@ -83,6 +100,7 @@ class BrokerLifecycle:
     def __init__(
         self,
         context: BrokerContext,
+        settings: LifecycleSettings,
         node: str,
         rack: str,
         channel: HeartbeatChannel,
@@ -90,6 +108,7 @@ class BrokerLifecycle:
         listener: LifecycleListener,
     ) -> None:
         self._context = context
+        self._settings = settings
         self._node = node
         self._rack = rack
         self._channel = channel
@@ -109,7 +128,7 @@ class BrokerLifecycle:
         """Register. `previous_epoch`: of the last life, if that stopped cleanly."""
         self._incarnation, self._previous_epoch = incarnation, previous_epoch
         self._become(LifecycleState.STARTING)
-        limit_ms = self._context.settings.initial_broker_registration_timeout_ms
+        limit_ms = self._settings.initial_broker_registration_timeout_ms
         self._context.set_timer(REGISTRATION_LIMIT, limit_ms, self._registration_limit)
         self._next()
 
@@ -158,7 +177,7 @@ class BrokerLifecycle:
 
     def _again(self) -> None:
         """Send the next request after the interval, also after an error."""
-        self._schedule(self._context.settings.broker_heartbeat_interval_ms)
+        self._schedule(self._settings.broker_heartbeat_interval_ms)
 
     def _next(self) -> None:
         if self._in_flight or self.ended:

@@ -1,4 +1,6 @@
-"""Requests of clients that a KRaft broker forwards to the active controller (KIP-590). Kraft-semantics 9.5.
+"""Requests of clients that a KRaft broker forwards to the active controller.
+
+KIP-590, kraft-semantics 9.5.
 
 The response comes once the controller has committed the change. This broker's metadata may not have it yet. Without a
 controller the request ends after a minute with REQUEST_TIMED_OUT.

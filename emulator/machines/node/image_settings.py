@@ -1,4 +1,6 @@
-"""DescribeConfigs at a KRaft broker: topics' own settings are those of its image of the metadata log.
+"""DescribeConfigs at a KRaft broker.
+
+Topics' own settings are those of its image of the metadata log.
 
 Source: KRaftMetadataCache.config, ConfigHelper.
 """

@@ -17,7 +17,7 @@ from emulator.machines.broker.broker import Broker, ControllerReply, ControllerR
 from emulator.machines.broker.broker_context import BrokerContext, SessionDone
 from emulator.machines.broker.request_channel import Request
 from emulator.machines.broker.settings import BrokerSettings
-from emulator.machines.node.broker_lifecycle import BrokerLifecycle
+from emulator.machines.node.broker_lifecycle import BrokerLifecycle, LifecycleSettings
 from emulator.machines.node.broker_status import kraft_broker_status
 from emulator.machines.node.forwarding import Forwarding
 from emulator.machines.node.image_settings import ImageSettings
@@ -53,6 +53,8 @@ from protocol.records.compact_fields import uuid_text
 from protocol.records.metadata_records import TOPIC_CONFIG, MetadataBatch
 
 UUID_BYTES: Final = 16
+OF_QUORUM: Final = ("quorum-", "kraft-controller-")
+"""Prefixes of the timers of the quorum's node and of a combined process' controller."""
 SHUTDOWN_MS: Final = 5_000
 """Limit of the quorum node's shutdown: KafkaRaftManager.shutdown."""
 
@@ -104,18 +106,20 @@ class KraftBrokerNode:
         self._out = Outbox()
         self._files = files
         self._settings = BrokerSettings.from_settings(settings)
+        self._lifecycle_settings = lifecycle_settings = LifecycleSettings.from_settings(settings)
         self.member = QuorumMember(node, topology, settings, version or gates.binary, files)
         sessions = NoSessions()
         self.context = BrokerContext(identifier_of(node), gates, self._settings, files, sessions, self._out)
-        self.channels = NodeChannels(self.context, self._controller_node)
+        self.channels = NodeChannels(self.context, lifecycle_settings, self._controller_node)
         self.forwarding = Forwarding(self.context, self.channels.forwarding)
         self.broker = Broker(
             self.context, self._refuse, self.forwarding.create_topic, channel=self.channels.alter_partition
         )
         self.publishing = MetadataPublishing(self.context, self.broker)
         self.lifecycle = BrokerLifecycle(
-            self.context, node.name, node.az, self.channels.heartbeat, lambda: self.publishing.offset, self
-        )
+            self.context, lifecycle_settings, node.name, node.az, self.channels.heartbeat,
+            lambda: self.publishing.offset, self,
+        )  # fmt: skip
         self.file = _server_properties(node, topology, given or {})
         """The broker's settings file, as DescribeConfigs reports it."""
         self._image_settings = ImageSettings(
@@ -191,6 +195,7 @@ class KraftBrokerNode:
     def _start(self, now: Now, out: Outbox, seed: int, incarnation: int) -> None:
         self.broker.incarnation = self.broker.replicas.incarnation = incarnation
         self.context.chance = Chance(seed + 1)
+        self.broker.metadata.chance = Chance(seed + 4)
         draws = Chance(seed + 2)
         life = uuid_text(bytes(draws.below(256) for _ in range(UUID_BYTES)))
         previous_epoch = self.broker.replicas.marked_epoch()
@@ -294,7 +299,7 @@ class KraftBrokerNode:
 
     def registration_timed_out(self) -> None:
         """Exit, as Kafka does when its start fails."""
-        limit_ms = self._settings.initial_broker_registration_timeout_ms
+        limit_ms = self._lifecycle_settings.initial_broker_registration_timeout_ms
         why = f"not registered within {limit_ms} ms (initial.broker.registration.timeout.ms)"
         self._shut_down(1, why, ExitKind.NOT_REGISTERED)
 
@@ -330,6 +335,7 @@ class KraftBrokerNode:
             return
         if self.controller_part is not None:
             self.controller_part.close(out)
+        out.cancel_timers_but(OF_QUORUM)  # a combined node's quorum takes a while, and the broker has ended
         self.member.shut_down(now, out, SHUTDOWN_MS, lambda: out.exit(code, reason, kind))
 
 

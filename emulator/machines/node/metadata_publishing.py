@@ -81,7 +81,7 @@ class MetadataPublishing:
         self._publish()
 
     def begin(self) -> None:
-        """Publish the image from now on: the broker's logs are loaded, with the topics' own settings."""
+        """Publish the image from now on: the broker has loaded its logs."""
         me = self._context.broker
         self._configs = {(TOPIC_CONFIG, topic): own for topic, own in self.topic_configs.items()}
         self._broker.replicas.delete_strays({

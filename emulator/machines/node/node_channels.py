@@ -1,7 +1,7 @@
-"""A KRaft broker's channels to the active controller, one for each purpose. Kraft-semantics 3.1.
+"""A KRaft broker's channels to the active controller, one for each purpose.
 
-Each has one request in flight. The node of the quorum knows the leader; a channel keeps to it until NOT_CONTROLLER, a
-lost connection or a late response.
+Kraft-semantics 3.1. Each has one request in flight. The node of the quorum knows the leader; a channel keeps to it
+until NOT_CONTROLLER, a lost connection or a late response.
 
 Source: NodeToControllerChannelManagerImpl, RaftControllerNodeProvider.
 """
@@ -11,6 +11,7 @@ from typing import Final
 
 from emulator.machines.broker.broker_context import BrokerContext
 from emulator.machines.broker.controller_channel import NO_LIMIT_MS, ControllerChannel
+from emulator.machines.node.broker_lifecycle import LifecycleSettings
 from protocol.purposes import NODE_TO_CONTROLLER
 
 FORWARDING_LIMIT_MS: Final = 60_000.0
@@ -18,11 +19,14 @@ FORWARDING_LIMIT_MS: Final = 60_000.0
 
 
 class NodeChannels:
-    """The channels of one broker. `controller_node`: the leader's node, by the broker's node in the quorum."""
+    """The channels of one broker.
 
-    def __init__(self, context: BrokerContext, controller_node: Callable[[], str | None]) -> None:
-        settings = context.settings
+    `controller_node`: the leader's node, by the broker's node in the quorum.
+    """
 
+    def __init__(
+        self, context: BrokerContext, settings: LifecycleSettings, controller_node: Callable[[], str | None]
+    ) -> None:
         def channel(name: str, limit_ms: float) -> ControllerChannel:
             return ControllerChannel(
                 context, controller_node, purpose=NODE_TO_CONTROLLER, name=name, retry_limit_ms=limit_ms

@@ -46,3 +46,13 @@ def test_a_fetch_without_a_response_costs_the_backoff_twice_up_to_3_0(version: s
     assert bench.opened("fetcher") == [first]
     bench.advance(1.0)
     assert len(bench.opened("fetcher")) == 2
+
+
+@pytest.mark.parametrize(("version", "end"), [("3.8", 5), ("3.9", 4)])
+def test_a_follower_appends_no_batch_of_a_later_epoch_than_it_fetched_with_from_3_9_on(version: str, end: int) -> None:
+    """KAFKA-18723: the leader was deposed, truncated and followed while it read."""
+    bench = follower(version)
+    later = batch("d", base_offset=3, epoch=1) + batch("e", base_offset=4, epoch=2)
+    fetched(bench, later, high_watermark=3)
+    assert bench.log.log_end == end
+    assert fetch(bench)[0] == end

@@ -1,6 +1,7 @@
-"""A small controller of KRaft for tests of brokers: registrations, heartbeats, ISR changes, topics.
+"""Small controller of KRaft for tests of brokers.
 
-It keeps no sessions and elects nobody: a test fences brokers and changes partitions by `write`.
+It handles registrations, heartbeats, ISR changes and topics. It keeps no sessions and elects no leader: a test fences
+brokers and changes partitions by `write`.
 """
 
 from collections.abc import Callable, Mapping, Sequence

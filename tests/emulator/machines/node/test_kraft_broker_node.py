@@ -1,4 +1,4 @@
-"""Brokers of KRaft in the simulated world: registration, leadership, restarts, stops. Kraft-semantics 3.1, 4, 5, 8."""
+"""Brokers of KRaft in the simulated world with a small controller (kraft-semantics 3 to 5)."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
