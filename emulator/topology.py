@@ -37,12 +37,13 @@ def metadata_of(version: str, requested: str = "") -> str:
     metadata = requested or (ZOOKEEPER if name in LADDER else KRAFT)
     if metadata == ZOOKEEPER and name not in LADDER:
         raise NoSuchMode(
-            f"Kafka {name}: has no ZooKeeper mode; leave out `metadata: zookeeper`, or take a version up to {LADDER[-1]}"
+            f"Kafka {name}: has no ZooKeeper mode; set `metadata: kraft` in the scenario, or take a version up to "
+            f"{LADDER[-1]}"
         )
     if metadata == KRAFT and name not in KRAFT_LADDER:
         raise NoSuchMode(
-            f"Kafka {name}: KRaft mode is not emulated before {KRAFT_LADDER[0]}; leave out `metadata: kraft`, or take a "
-            f"version from {KRAFT_LADDER[0]} on"
+            f"Kafka {name}: KRaft mode is not emulated before {KRAFT_LADDER[0]}; set `metadata: zookeeper` in the "
+            f"scenario, or take a version from {KRAFT_LADDER[0]} on"
         )
     return metadata
 

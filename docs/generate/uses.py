@@ -13,6 +13,8 @@ FILES_OF_SETTINGS = (
     "emulator/machines/broker/settings.py",
     "emulator/machines/client/client_settings.py",
     "controller/settings.py",
+    "controller/kraft/controller_settings.py",
+    "controller/quorum/settings.py",
 )
 """Files that declare or copy settings, which is no use."""
 FILE_OF_GATES = ("protocol/gates.py",)

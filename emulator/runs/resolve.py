@@ -22,13 +22,13 @@ from emulator.scenario.scenario_model import Scenario
 from emulator.settings.account import Account, InForce
 from emulator.settings.accounting import Everything, account, check
 from emulator.settings.applied import Given, values_of
-from emulator.settings.bearing import MODELLED, NOT_MODELLED, WITHOUT_BEARING
+from emulator.settings.bearing import MODELLED, WITHOUT_BEARING
 from emulator.settings.in_force import brokers_in_force, resolve_settings
 from emulator.settings.java_names import java_consumer, java_producer
 from emulator.settings.properties_files import SettingsFile
 from emulator.settings.setting import BROKER, CONSUMER, ENSEMBLE, PREFIXES, PRODUCER, TOPIC
 from emulator.settings.setting_registry import BY_SCOPE, GROUP_OF, REGISTRY
-from emulator.topology import Topology, metadata_of
+from emulator.topology import KRAFT, Topology, metadata_of
 from protocol.gates import gates_for
 from protocol.versions import ladder_name
 
@@ -88,7 +88,8 @@ def resolved(scenario: Scenario, everything: Everything, given: AllGiven) -> Res
         warnings=(*remarks.warnings, *warnings_about(scenario, spec, everything)),
     )
     spoken = everything.of(BROKER).get("inter.broker.protocol.version")
-    protocol = str(spoken.value) if spoken is not None and spoken.value else None
+    in_kraft = scenario.topology.metadata == KRAFT
+    protocol = str(spoken.value) if spoken is not None and spoken.value and not in_kraft else None
     magic = gates_for(everything.version, protocol).record_magic
     return Resolved(as_played(scenario, everything), spec, magic, remarks)
 
@@ -96,13 +97,13 @@ def resolved(scenario: Scenario, everything: Everything, given: AllGiven) -> Res
 def run_spec(topology: Topology, everything: Everything) -> RunSpec:
     """Specification of the nodes. Raises UnusableSetting."""
     version = everything.version
-    cluster = _kept(everything.of(BROKER))
+    cluster = _kept(everything, everything.of(BROKER))
     given: dict[str, dict[str, Any]] = {}
     for node in topology.with_role("broker"):
-        given[node.name] = cluster | _kept(everything.by_broker.get(node.number, {}))
+        given[node.name] = cluster | _kept(everything, everything.by_broker.get(node.number, {}))
     for node in topology.with_role("controller"):
-        given.setdefault(node.name, cluster | _kept(everything.by_controller.get(node.name, {})))
-    settings = {name: dict(resolve_settings(version, own)) for name, own in given.items()}
+        given.setdefault(node.name, cluster | _kept(everything, everything.by_controller.get(node.name, {})))
+    settings = {name: dict(resolve_settings(version, own, metadata=topology.metadata)) for name, own in given.items()}
     harmless = {node.name: _harmless(everything.of_broker(node.number)) for node in topology.with_role("broker")}
     session = values_of(everything.of(ENSEMBLE))
     limits: dict[str, Any] = {field: int(session[name]) for name, field in SESSION_SETTINGS.items() if name in session}
@@ -133,7 +134,9 @@ def as_played(scenario: Scenario, everything: Everything) -> Scenario:
         scenario,
         kafka=(version, *(other for other in scenario.kafka if other != version)),
         settings=settings,
-        settings_by_broker={broker: kept for broker, own in everything.by_broker.items() if (kept := _kept(own))},
+        settings_by_broker={
+            broker: kept for broker, own in everything.by_broker.items() if (kept := _kept(everything, own))
+        },
         settings_by_version={},
         settings_files=(),
         steps=steps,
@@ -148,16 +151,16 @@ def _settings(everything: Everything) -> dict[str, Any]:
         setting, standing = REGISTRY[key], GROUP_OF[key].standing
         if setting.scope in clients and standing == MODELLED:
             clients[setting.scope][setting.name] = given.value
-        elif standing in (MODELLED, NOT_MODELLED):
+        elif everything.acts(key):
             kept[key] = given.value
     for scope, java in ((PRODUCER, java_producer), (CONSUMER, java_consumer)):
         kept |= {PREFIXES[scope] + name: value for name, value in java(clients[scope]).items()}
     return kept
 
 
-def _kept(given: Mapping[str, Given]) -> dict[str, Any]:
+def _kept(everything: Everything, given: Mapping[str, Given]) -> dict[str, Any]:
     """Settings of one scope by Kafka's names, without those that only Kafka's own rules use."""
-    return {key: one.value for key, one in given.items() if GROUP_OF[key].standing in (MODELLED, NOT_MODELLED)}
+    return {key: one.value for key, one in given.items() if everything.acts(key)}
 
 
 def _harmless(given: Mapping[str, Given]) -> dict[str, Any]:

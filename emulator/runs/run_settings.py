@@ -69,6 +69,7 @@ def given_for(
         by_controller=_of_controllers(scenario, version, by_set, dropped),
         topics=_topics(scenario.steps, version, dropped),
         brokers=tuple(azs),
+        metadata=scenario.topology.metadata,
         altered=tuple(_altered(scenario.steps, version, dropped)),
     )
     ignored = Layer(

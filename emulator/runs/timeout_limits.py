@@ -11,9 +11,11 @@ from emulator.runs.resolve import Resolved
 from emulator.runs.run_limits import in_force
 from emulator.runs.starts import specs_of
 from emulator.scenario import scenario_model as m
-from emulator.settings.timeout_settings import TIMEOUT_SETTINGS
+from emulator.settings.timeout_settings import KRAFT_TIMEOUT_SETTINGS, SESSION, TIMEOUT_SETTINGS
+from emulator.topology import ZOOKEEPER
 
 SHARE = 0.1
+IN_KRAFT = tuple(name for name in (*TIMEOUT_SETTINGS, *KRAFT_TIMEOUT_SETTINGS) if name != SESSION)
 
 
 def timer_limit_ms(resolved: Resolved) -> float:
@@ -23,10 +25,11 @@ def timer_limit_ms(resolved: Resolved) -> float:
 
 def _shortest_ms(resolved: Resolved) -> float:
     spec, steps = resolved.spec, resolved.scenario.steps
+    names = TIMEOUT_SETTINGS if spec.topology.metadata == ZOOKEEPER else IN_KRAFT
     nodes = [in_force(one, node) for one in specs_of(spec, steps) for node in one.settings]
-    time_outs = [float(own[name]) for own in nodes for name in TIMEOUT_SETTINGS if name in own]
-    ensemble_ms = float(spec.tick_time_ms * spec.sync_limit)
-    return min([ensemble_ms, *time_outs, *of_steps(steps)])
+    time_outs = [float(own[name]) for own in nodes for name in names if name in own]
+    ensemble = [float(spec.tick_time_ms * spec.sync_limit)] if spec.topology.metadata == ZOOKEEPER else []
+    return min([*ensemble, *time_outs, *of_steps(steps)])
 
 
 def of_steps(steps: Iterable[m.AnyStep]) -> Iterator[float]:

@@ -5,6 +5,7 @@ nodes of their own (`separate`) or brokers too (`combined`).
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 from ruamel.yaml.nodes import Node
 
@@ -49,7 +50,7 @@ def _topology(reader: StepReader, node: Node, metadata: str, nodes: str) -> Topo
         if len(fields) > 1:
             reader.problem(node, "a topology has either nodes or counts")
         return _nodes(reader, fields["nodes"], metadata)
-    counts = {key: reader.integer(value, key, 1, MAX_NODES) or 3 for key, value in fields.items()}
+    counts: dict[str, Any] = {key: reader.integer(value, key, 1, MAX_NODES) or 3 for key, value in fields.items()}
     if counts.get("sessions", 3) not in (1, 3, 5) and "sessions" in fields:
         reader.problem(fields["sessions"], "a session ensemble has 1, 3 or 5 servers")
     if metadata == KRAFT:

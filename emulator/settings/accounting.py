@@ -7,14 +7,15 @@ import msgspec
 
 from emulator.settings.account import Account, Dropped, NotModelled, SetHere
 from emulator.settings.applied import Given, Layer, values_of
-from emulator.settings.bearing import NOT_MODELLED, SET_HERE, WITHOUT_BEARING, Around
+from emulator.settings.bearing import MODELLED, NOT_MODELLED, SET_HERE, WITHOUT_BEARING, Around
 from emulator.settings.client_rules import broken_of_consumer, broken_of_producer, broken_of_scala_consumer
 from emulator.settings.in_force import brokers_in_force, topics_in_force
 from emulator.settings.java_names import is_scala, java_consumer, java_producer
 from emulator.settings.setting import BROKER, CONSUMER, ENSEMBLE, PRODUCER, TOPIC, Setting
 from emulator.settings.setting_registry import BY_SCOPE, GROUP_OF, REGISTRY, UnusableSetting
 from emulator.settings.setting_rules import Contradiction, contradictions
-from emulator.settings.tables.kraft import TITLE as KRAFT
+from emulator.settings.tables.kraft import ACTING, TITLE
+from emulator.topology import ZOOKEEPER
 
 
 class Everything(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,7 +23,7 @@ class Everything(msgspec.Struct, frozen=True, kw_only=True):
 
     `cluster`, `by_broker`, `by_controller` (of dedicated ones): by name with its kind. `topics`: {topic: its own
     settings, by Kafka's name}, without those for every topic. `brokers`: all of them. `clients`: (PRODUCER or CONSUMER,
-    settings in a step). `altered`: (TOPIC or BROKER, settings that a step alters).
+    settings in a step). `altered`: (TOPIC or BROKER, settings that a step alters). `metadata`: ZOOKEEPER or KRAFT.
     """
 
     version: str
@@ -33,6 +34,14 @@ class Everything(msgspec.Struct, frozen=True, kw_only=True):
     brokers: tuple[int, ...] = ()
     clients: tuple[tuple[str, Mapping[str, Given]], ...] = ()
     altered: tuple[tuple[str, Mapping[str, Given]], ...] = ()
+    metadata: str = ZOOKEEPER
+
+    def acts(self, name: str) -> bool:
+        """Whether a setting of that name, with its kind, acts in this mode or may act."""
+        group = GROUP_OF[name]
+        if group.title == ACTING and self.metadata == ZOOKEEPER:
+            return False
+        return group.standing in (MODELLED, NOT_MODELLED)
 
     def of(self, scope: str) -> dict[str, Given]:
         """By Kafka's own names."""
@@ -57,7 +66,7 @@ def _broken(it: Everything) -> Iterator[str]:
     for broker in it.brokers or (-1,):
         given = it.of_broker(broker)
         values = brokers_in_force(it.version, values_of(given))
-        yield from _located(contradictions(BROKER, it.version, values, given), given)
+        yield from _located(contradictions(BROKER, it.version, values, given, it.metadata), given)
         if broker == (it.brokers or (-1,))[0]:
             for own in (it.of(TOPIC), *(it.of(TOPIC) | dict(own) for own in it.topics.values())):
                 in_force = topics_in_force(it.version, values_of(own), values)
@@ -105,8 +114,9 @@ def account(everything: Everything, layer: Layer, dropped: Iterable[Dropped] = (
     set_here = [*layer.set_here, *(one for one in found if isinstance(one, SetHere))]
     harmless = {one for one in found if isinstance(one, str)}
     named = [name for name in harmless.union(layer.harmless) if name in GROUP_OF]
-    kraft = sorted(name for name in named if GROUP_OF[name].title == KRAFT)
-    of_kraft = f"{', '.join(kraft)}: of KRaft mode, which is not played yet; not used with ZooKeeper"
+    with_zookeeper = everything.metadata == ZOOKEEPER
+    kraft = sorted(name for name in named if with_zookeeper and GROUP_OF[name].title in (TITLE, ACTING))
+    of_kraft = f"{', '.join(kraft)}: of KRaft mode; not used with ZooKeeper"
     return Account(
         not_modelled=tuple(sorted(not_modelled, key=lambda one: (one.name, one.where))),
         without_bearing=tuple(sorted(harmless.union(layer.harmless) - {one.name for one in not_modelled})),
@@ -146,6 +156,8 @@ def _judged(it: Everything) -> Iterator[NotModelled | SetHere | str]:
     for key, given in it.cluster.items():
         setting = REGISTRY[key]
         yield from _one(setting, given, around(anywhere, topics if setting.scope == TOPIC else {}))
+        if GROUP_OF[key].title == ACTING and not it.acts(key):
+            yield key
     for broker, own in it.by_broker.items():
         for key, given in own.items():
             yield from _one(REGISTRY[key], given, around(brokers.get(broker, anywhere), {}))

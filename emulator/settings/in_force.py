@@ -7,7 +7,9 @@ from typing import Any
 from emulator.settings.bearing import MODELLED
 from emulator.settings.setting import BROKER, TOPIC, Value
 from emulator.settings.setting_registry import BY_SCOPE, GROUP_OF, found, usable
-from protocol.versions import ladder_name
+from emulator.settings.tables.kraft import ACTING
+from emulator.topology import ZOOKEEPER
+from protocol.versions import ladder_name, since
 
 PROTOCOL, FORMAT = "inter.broker.protocol.version", "log.message.format.version"
 
@@ -44,12 +46,15 @@ class Settings(Mapping[str, Any]):
 
 
 def resolve_settings(
-    kafka_version: str, cluster: Mapping[str, object], broker: Mapping[str, object] | None = None
+    kafka_version: str,
+    cluster: Mapping[str, object],
+    broker: Mapping[str, object] | None = None,
+    metadata: str = ZOOKEEPER,
 ) -> Settings:
     """Modelled and given settings of a broker or controller.
 
     Defaults of the version, overridden by the cluster's settings, overridden by the broker's own. Settings of other
-    kinds (`producer.acks`) are omitted.
+    kinds (`producer.acks`) are omitted. `metadata`: the cluster's mode.
 
     Raises UnusableSetting, UnknownVersion.
     """
@@ -57,7 +62,7 @@ def resolve_settings(
     given = {name: value for name, value in {**cluster, **(broker or {})}.items() if _is_a_brokers(name)}
     read = {name: usable(name, value, version) for name, value in given.items()}
     everything = brokers_in_force(version, read)
-    return Settings({name: value for name, value in everything.items() if name in read or _acts(name)})
+    return Settings({name: value for name, value in everything.items() if name in read or _acts(name, metadata)})
 
 
 def brokers_in_force(version: str, given: Mapping[str, Value]) -> dict[str, Any]:
@@ -66,7 +71,7 @@ def brokers_in_force(version: str, given: Mapping[str, Value]) -> dict[str, Any]
     values = values | dict(given)
     values |= {name: values[followed] for name, followed in follow if name not in given}
     # The message format cannot be newer than inter.broker.protocol.version: it follows.
-    if PROTOCOL in given and FORMAT not in given:
+    if PROTOCOL in given and FORMAT not in given and FORMAT in values:
         values[FORMAT] = values[PROTOCOL]
     return values
 
@@ -85,7 +90,7 @@ def _defaults(version: str) -> tuple[dict[str, Any], tuple[tuple[str, str], ...]
     """Of a broker; and (setting, the one that it follows)."""
     own = {name: setting for name, setting in BY_SCOPE[BROKER].items() if setting.exists_in(version)}
     values: dict[str, Any] = {name: setting.default_in(version) for name, setting in own.items()}
-    values[PROTOCOL] = values[FORMAT] = version
+    values |= {name: version for name in (PROTOCOL, FORMAT) if name in values or not since(version, "4.0")}
     return values, tuple((name, setting.follows) for name, setting in own.items() if setting.follows)
 
 
@@ -95,5 +100,7 @@ def _is_a_brokers(name: str) -> bool:
     return setting is None or setting.scope == BROKER
 
 
-def _acts(name: str) -> bool:
+def _acts(name: str, metadata: str) -> bool:
+    if GROUP_OF[name].title == ACTING and metadata == ZOOKEEPER:
+        return False
     return name == FORMAT or GROUP_OF[name].standing == MODELLED

@@ -19,6 +19,7 @@ from emulator.settings.listeners import (
     inter_broker_protocol,
 )
 from emulator.settings.setting import BROKER, ENSEMBLE, TOPIC
+from emulator.topology import ZOOKEEPER
 from protocol.versions import PROTOCOL_VERSIONS, message_format_magic, protocol_release, since
 
 Values = Mapping[str, Any]
@@ -35,16 +36,23 @@ class Contradiction(msgspec.Struct, frozen=True):
 
 
 class Rule(msgspec.Struct, frozen=True):
+    """`first`, `last`: versions that have it. `metadata`: the mode that has it, "" both."""
+
     names: tuple[str, ...]
     broken: Broken
     first: str = ""
     last: str = ""
+    metadata: str = ""
 
-    def holds_in(self, version: str) -> bool:
+    def holds_in(self, version: str, metadata: str) -> bool:
+        if self.metadata not in ("", metadata):
+            return False
         return (not self.first or since(version, self.first)) and (not self.last or since(self.last, version))
 
 
-def contradictions(scope: str, version: str, values: Values, given: Iterable[str]) -> list[Contradiction]:
+def contradictions(
+    scope: str, version: str, values: Values, given: Iterable[str], metadata: str = ZOOKEEPER
+) -> list[Contradiction]:
     """Broken rules of a broker, a topic or the session service.
 
     `given`: explicitly set names; contradictions among defaults are ignored.
@@ -52,7 +60,7 @@ def contradictions(scope: str, version: str, values: Values, given: Iterable[str
     given_names = set(given)
     found = []
     for rule in RULES[scope]:
-        if rule.holds_in(version) and given_names & set(rule.names):
+        if rule.holds_in(version, metadata) and given_names & set(rule.names):
             message = rule.broken(values)
             if message:
                 found.append(Contradiction(tuple(name for name in rule.names if name in given_names), message))
@@ -139,7 +147,8 @@ def _sasl(values: Values) -> str:
     if not inter_broker_protocol(values).startswith("SASL_"):
         return ""
     mechanism, enabled = str(values[MECHANISM]), [part.strip() for part in str(values[ENABLED]).split(",")]
-    spoken, order = protocol_release(values[PROTOCOL_AND_FORMAT[0]]), list(PROTOCOL_VERSIONS)
+    order = list(PROTOCOL_VERSIONS)
+    spoken = protocol_release(values.get(PROTOCOL_AND_FORMAT[0]) or order[-1])
     if mechanism != "GSSAPI" and order.index(spoken) < order.index("0.10.0"):
         return f"{MECHANISM}={mechanism} needs inter.broker.protocol.version 0.10.0 or later, not {spoken}"
     return "" if mechanism in enabled else f"{MECHANISM}={mechanism} is not among {ENABLED} ({', '.join(enabled)})"
@@ -162,8 +171,8 @@ def _connection_overrides(values: Values) -> str:
 
 
 def _without_zookeeper(values: Values) -> str:
-    advice = "remove it to play the cluster with ZooKeeper"
-    return f"process.roles: KRaft mode is not played yet; {advice}" if values["process.roles"] else ""
+    advice = "set `metadata: kraft` in the scenario, or remove it to play the cluster with ZooKeeper"
+    return f"process.roles: this cluster is not in KRaft mode; {advice}" if values["process.roles"] else ""
 
 
 def _controller_listeners(values: Values) -> str:
@@ -182,7 +191,7 @@ OVERRIDES = "max.connections.per.ip.overrides"
 ZSTD = 4
 
 BROKERS = (
-    Rule(("broker.id", "broker.id.generation.enable", "reserved.broker.max.id"), _broker_id, "0.9"),
+    Rule(("broker.id", "broker.id.generation.enable", "reserved.broker.max.id"), _broker_id, "0.9", "3.9"),
     Rule(RETENTION, _retention, "0.9"),
     Rule(("log.cleaner.dedupe.buffer.size", "log.cleaner.threads"), _dedupe),
     Rule((_WAIT, "replica.socket.timeout.ms"), _at_most(_WAIT, "replica.socket.timeout.ms"), "0.9"),
@@ -192,17 +201,17 @@ BROKERS = (
         _at_most("message.max.bytes", "replica.fetch.max.bytes"),
         last="0.10.0",
     ),
-    Rule(("offsets.commit.required.acks", "offsets.topic.replication.factor"), _commit_acks),
+    Rule(("offsets.commit.required.acks", "offsets.topic.replication.factor"), _commit_acks, last="3.9"),
     Rule(PROTOCOL_AND_FORMAT, _format_by_version, "0.10.0", "0.11"),
-    Rule(PROTOCOL_AND_FORMAT, _format_by_records, "1.0"),
+    Rule(PROTOCOL_AND_FORMAT, _format_by_records, "1.0", "3.9"),
     Rule(("queued.max.request.bytes", "socket.request.max.bytes"), _queued_bytes, "1.0"),
     Rule(("max.connections.per.ip", "max.connections.per.ip.overrides"), _no_connections, "2.0.0"),
     Rule(("connection.failed.authentication.delay.ms", "connections.max.idle.ms"), _failed_authentication, "2.1"),
     Rule(SASL_NAMES, _sasl, "0.10.0"),
     Rule((OVERRIDES,), _connection_overrides, "2.1"),
-    Rule(("offsets.topic.compression.codec", PROTOCOL_AND_FORMAT[0]), _zstd_offsets, "2.2"),
-    Rule(("process.roles",), _without_zookeeper, "2.8"),
-    Rule(("controller.listener.names",), _controller_listeners, "3.0"),
+    Rule(("offsets.topic.compression.codec", PROTOCOL_AND_FORMAT[0]), _zstd_offsets, "2.2", "3.9"),
+    Rule(("process.roles",), _without_zookeeper, "2.8", metadata=ZOOKEEPER),
+    Rule(("controller.listener.names",), _controller_listeners, "3.0", metadata=ZOOKEEPER),
 )
 
 

@@ -13,3 +13,11 @@ TIMEOUT_SETTINGS: Final = (
     "request.timeout.ms",
     "offsets.commit.timeout.ms",
 )
+BROKER_SESSION: Final = "broker.session.timeout.ms"
+KRAFT_TIMEOUT_SETTINGS: Final = (
+    BROKER_SESSION,
+    "controller.quorum.election.timeout.ms",
+    "controller.quorum.fetch.timeout.ms",
+    "controller.quorum.request.timeout.ms",
+)
+"""Those of KRaft mode alone."""

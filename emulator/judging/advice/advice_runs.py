@@ -19,6 +19,7 @@ from emulator.judging.advice.single_faults import Fault, single_faults
 from emulator.judging.judged import NotJudged, judge_seed
 from emulator.runs.cores import Processes, collect, on_all_cores
 from emulator.runs.resolve import Resolved, resolve
+from emulator.runs.run_limits import session_timeout_ms
 from emulator.runs.run_settings import BY_SCENARIO, given_for
 from emulator.runs.settings_files import read_settings_files
 from emulator.runs.simulated import collector_disabled
@@ -124,8 +125,8 @@ def base_of(choice: Choice, version: str | None, cluster: Cluster = THREE_AZS) -
     if "producer.transactional.id" in settings and "producer.acks" not in settings:
         left_open = {"producer.acks": "all"}  # transactions imply idempotence, which the machine does not model
     warnings = (*resolved.account.warnings, *_differing(by_broker, replicas))
-    sessions_ms = (float(node["zookeeper.session.timeout.ms"]) for node in resolved.spec.settings.values())
-    faults = single_faults(max(sessions_ms), timeout_ms, cluster)
+    session_ms = max(session_timeout_ms(resolved.spec, node) for node in resolved.spec.settings)
+    faults = single_faults(float(session_ms), timeout_ms, cluster)
     version, sources = resolved.spec.kafka_version, _sources(given.everything, settings, cluster)
     return Base(cluster, version, replicas, settings, left_open, faults, warnings, sources, by_broker)
 

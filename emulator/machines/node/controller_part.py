@@ -35,8 +35,8 @@ PURPOSES: Final = frozenset({NODE_TO_CONTROLLER, OBSERVE})
 class ControllerMachine(Protocol):
     """State machine of a controller: `controller.kraft.quorum_controller.QuorumController`."""
 
-    active: bool
-
+    @property
+    def active(self) -> bool: ...
     @property
     def due_at_ms(self) -> float: ...
     def leader_changed(self, now: Now, leader: BrokerId, epoch: LeaderEpoch) -> None: ...

@@ -20,10 +20,11 @@ from emulator.machines.node.specs import RunSpec
 from emulator.settings.account import Account, Dropped
 from emulator.settings.accounting import Everything, account, check
 from emulator.settings.applied import Given, Layer
-from emulator.settings.bearing import MODELLED, NOT_MODELLED, SET_HERE
+from emulator.settings.bearing import SET_HERE
 from emulator.settings.in_force import FORMAT, PROTOCOL, resolve_settings
 from emulator.settings.setting import BROKER
 from emulator.settings.setting_registry import A_SETTING_OF, GROUP_OF, UnusableSetting, found, nearest_setting, usable
+from emulator.topology import metadata_of
 from protocol.gates import gates_for
 from protocol.versions import LADDER, UnknownVersion, UnusableProtocolVersion, ladder_name, rank
 
@@ -64,6 +65,7 @@ def _restarted(
     spec: RunSpec, node: str, version: str, settings: Mapping[str, Any], insists: Collection[str]
 ) -> Restarted:
     binary = ladder_name(version) if version else spec.binary(node)
+    metadata_of(binary, spec.topology.metadata)
     where = f"start {node}"
     given = dict(spec.given.get(node, {}))
     dropped: list[Dropped] = []
@@ -84,13 +86,13 @@ def _restarted(
             kept[name] = Given(usable(name, value, binary), where if is_new else "")
     if kept.get(ON_DISK, Given("", "")).value != spec.given.get(node, {}).get(ON_DISK, ""):
         raise UnusableSetting(f"{ON_DISK} names the directories on its disk and cannot change; leave it out")
-    everything = Everything(version=binary, cluster=kept)
+    everything = Everything(version=binary, cluster=kept, metadata=spec.topology.metadata)
     check(everything)
-    in_force = {name: one.value for name, one in kept.items() if GROUP_OF[name].standing in (MODELLED, NOT_MODELLED)}
+    in_force = {name: one.value for name, one in kept.items() if everything.acts(name)}
     changed = msgspec.structs.replace(
         spec,
         binaries={**spec.binaries, node: binary},
-        settings={**spec.settings, node: dict(resolve_settings(binary, in_force))},
+        settings={**spec.settings, node: dict(resolve_settings(binary, in_force, metadata=spec.topology.metadata))},
         given={**spec.given, node: in_force},
     )
     _check_disk(spec, changed, node)

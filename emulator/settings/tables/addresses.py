@@ -26,13 +26,13 @@ GROUPS: tuple[Group, ...] = (
     set_here(
         "The session service",
         "its servers are the topology's",
-        text("zookeeper.connect"),
+        text("zookeeper.connect", until="3.9"),
     ),
     without_bearing(
         "Identifiers",
         "the topology numbers brokers",
-        boolean("broker.id.generation.enable", True, since="0.9"),
-        integer("reserved.broker.max.id", 1000, low=0, since="0.9"),
+        boolean("broker.id.generation.enable", True, since="0.9", until="3.9"),
+        integer("reserved.broker.max.id", 1000, low=0, since="0.9", until="3.9"),
     ),
     without_bearing(
         "Metrics",

@@ -9,7 +9,7 @@ GROUPS: tuple[Group, ...] = (
         integer("offsets.topic.num.partitions", 50, low=1, unit="partitions"),
         short("offsets.topic.replication.factor", 3, low=1, high=(32767, ("0.9", None)), unit="replicas"),
         integer("offsets.topic.segment.bytes", 100 * 1024**2, low=14),
-        text("offsets.commit.required.acks", "-1", words=("-1", "1")),
+        text("offsets.commit.required.acks", "-1", words=("-1", "1"), until="3.9"),
         integer("offsets.commit.timeout.ms", 5000, low=1),
         integer("offsets.retention.minutes", (1440, ("2.0.0", 10080)), low=1),
         integer("offset.metadata.max.bytes", 4 * 1024, low=0),

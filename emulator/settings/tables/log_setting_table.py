@@ -89,7 +89,7 @@ GROUPS: tuple[Group, ...] = (
         "Record formats",
         "logs have the format of inter.broker.protocol.version, and batches stay as they came",
         CONTENT,
-        (text("log.message.format.version", since="0.10.0"), FORMATS),
+        (text("log.message.format.version", since="0.10.0", until="3.9"), FORMATS),
         (
             text(
                 "compression.type",
@@ -112,6 +112,7 @@ GROUPS: tuple[Group, ...] = (
                 LONG_MAX,
                 low=(0, ("0.11", None)),
                 since="0.10.0",
+                until="3.9",
                 **CLUSTER_WIDE,
             ),
             from_itself(),

@@ -55,7 +55,7 @@ GROUPS: tuple[Group, ...] = (
         integer("socket.listen.backlog.size", 50, low=1, since="3.2"),
         integer("max.request.partition.size.limit", 2000, low=1, since="3.8"),
         integer("telemetry.max.bytes", 1024**2, low=1, since="3.7"),
-        boolean("auto.include.jmx.reporter", True, since="3.4"),
+        boolean("auto.include.jmx.reporter", True, since="3.4", until="3.9"),
         long("log.initial.task.delay.ms", 30000, low=0, since="3.8"),
         boolean("unstable.api.versions.enable", False, since="3.5"),
         boolean("unstable.metadata.versions.enable", False, since="3.7", until="3.7"),

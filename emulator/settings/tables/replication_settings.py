@@ -39,9 +39,10 @@ SELECTOR = Bears("RackAwareReplicaSelector with a consumer's client.rack, or one
 GROUPS: tuple[Group, ...] = (
     modelled(
         "Sessions",
-        integer("zookeeper.session.timeout.ms", (6000, ("2.5", 18000)), low=1),
+        integer("zookeeper.session.timeout.ms", (6000, ("2.5", 18000)), low=1, until="3.9"),
         integer(
-            "zookeeper.connection.timeout.ms", (6000, ("2.5", 18000)), low=1, follows="zookeeper.session.timeout.ms"
+            "zookeeper.connection.timeout.ms", (6000, ("2.5", 18000)), low=1, follows="zookeeper.session.timeout.ms",
+            until="3.9",
         ),
     ),
     modelled(
@@ -63,19 +64,19 @@ GROUPS: tuple[Group, ...] = (
         "Controller",
         boolean("unclean.leader.election.enable", (True, ("0.11", False)), **CLUSTER_WIDE),
         boolean("auto.leader.rebalance.enable", True),
-        integer("leader.imbalance.per.broker.percentage", 10, unit="percent", low=0),
+        integer("leader.imbalance.per.broker.percentage", 10, unit="percent", low=0, until="3.9"),
         long("leader.imbalance.check.interval.seconds", 300, high=(INT_MAX, ("0.9", None)), low=1),
         integer("controller.socket.timeout.ms", 30000, low=1),
         integer("request.timeout.ms", 30000, since="0.9", low=1),
         boolean("controlled.shutdown.enable", True),
-        integer("controlled.shutdown.max.retries", 3, unit="tries", low=0),
-        long("controlled.shutdown.retry.backoff.ms", 5000, high=(INT_MAX, ("0.9", None)), low=0),
+        integer("controlled.shutdown.max.retries", 3, unit="tries", low=0, until="3.9"),
+        long("controlled.shutdown.retry.backoff.ms", 5000, high=(INT_MAX, ("0.9", None)), low=0, until="3.9"),
         boolean("delete.topic.enable", (False, ("1.0", True))),
         boolean("auto.create.topics.enable", True),
     ),
     modelled(
         "Protocol",
-        text("inter.broker.protocol.version", since="0.9"),
+        text("inter.broker.protocol.version", since="0.9", until="3.9"),
     ),
     not_modelled(
         "Several fetchers",
@@ -87,7 +88,7 @@ GROUPS: tuple[Group, ...] = (
         "Orders apart from clients' requests",
         "orders of the controller wait behind other requests",
         (*RECORDS, *TERMS),
-        (text("control.plane.listener.name", since="2.2"), ALWAYS),
+        (text("control.plane.listener.name", since="2.2", until="3.9"), ALWAYS),
         (integer("controller.message.queue.size", INT_MAX, until="0.8.2", unit="orders"), below(1000)),
     ),
     not_modelled(
@@ -100,7 +101,7 @@ GROUPS: tuple[Group, ...] = (
         "Speed of replication",
         "how fast bytes come, not which, or in which order",
         integer("replica.socket.receive.buffer.bytes", 64 * 1024),
-        integer("zookeeper.max.in.flight.requests", 10, low=1, since="1.1"),
+        integer("zookeeper.max.in.flight.requests", 10, low=1, since="1.1", until="3.9"),
         integer("zookeeper.sync.time.ms", 2000, until="3.1"),
         integer("fetch.purgatory.purge.interval.requests", 1000),
         integer("producer.purgatory.purge.interval.requests", 1000),

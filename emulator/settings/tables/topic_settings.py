@@ -48,7 +48,7 @@ GROUPS: tuple[Group, ...] = (
         "Record formats",
         "logs have the format of inter.broker.protocol.version, and batches stay as they came",
         CONTENT,
-        (text("message.format.version", since="0.10.0", follows="log.message.format.version"), FORMATS),
+        (text("message.format.version", since="0.10.0", follows="log.message.format.version", until="3.9"), FORMATS),
         (
             text(
                 "compression.type",
@@ -72,7 +72,7 @@ GROUPS: tuple[Group, ...] = (
                 LONG_MAX,
                 low=0,
                 since="0.10.0",
-                follows="log.message.timestamp.difference.max.ms",
+                follows="log.message.timestamp.difference.max.ms", until="3.9",
             ),
             from_itself(),
         ),

@@ -134,7 +134,7 @@ def test_what_is_accepted_without_bearing_takes_one_line() -> None:
 def test_settings_of_kraft_mode_are_kafkas_own_and_without_effect(version: str) -> None:
     output = reported("node.id=1", "controller.quorum.voters=1@a:9093", version=version)
     assert lines(output) == [
-        "warning: controller.quorum.voters, node.id: of KRaft mode, which is not played yet; not used with ZooKeeper",
+        "warning: controller.quorum.voters, node.id: of KRaft mode; not used with ZooKeeper",
         "without bearing on replication: controller.quorum.voters, node.id",
     ]
     assert output.passed_on == ()

@@ -9,8 +9,8 @@ from emulator.settings.in_force import brokers_in_force, topics_in_force
 from emulator.settings.java_names import java_producer
 from emulator.settings.setting import BROKER, CONSUMER, ENSEMBLE, PRODUCER, TOPIC
 from emulator.settings.setting_registry import BY_SCOPE, usable
-from emulator.settings.setting_rules import RULES, contradictions
-from protocol.versions import LADDER, releases
+from emulator.settings.setting_rules import BROKERS, RULES, Rule, contradictions
+from protocol.versions import LADDER, VERSIONS, releases
 
 ALL_RELEASES = releases()[: releases().index(LADDER[-1]) + 1]
 """Those with ZooKeeper, whose rules were read."""
@@ -18,7 +18,10 @@ LISTENERS = "INSIDE://:9092,OUTSIDE://:9094"
 PROTOCOLS = "INSIDE:PLAINTEXT,OUTSIDE:SSL"
 SASL = {"listeners": "SASL_PLAINTEXT://a:9092", "security.inter.broker.protocol": "SASL_PLAINTEXT"}
 
-KRAFT = "process.roles: KRaft mode is not played yet; remove it to play the cluster with ZooKeeper"
+KRAFT = (
+    "process.roles: this cluster is not in KRaft mode; set `metadata: kraft` in the scenario, or remove it to play the "
+    "cluster with ZooKeeper"
+)
 
 REFUSED: list[tuple[dict[str, Any], str, str, str]] = [
     ({"replica.fetch.wait.max.ms": 20000}, "0.8.2", "3.9",
@@ -223,3 +226,20 @@ def test_of_scala_consumers(given: dict[str, Any], version: str, message: str | 
 def test_of_consumers(given: dict[str, Any], version: str, message: str | None) -> None:
     values = {name: setting.default_in(version) for name, setting in BY_SCOPE[CONSUMER].items()}
     assert [one for _, one in broken_of_consumer(version, values | given, given)] == ([message] if message else [])
+
+
+@pytest.mark.parametrize("version", [version for version in VERSIONS if version not in LADDER])
+@pytest.mark.parametrize("rule", BROKERS, ids=lambda rule: rule.names[0])
+def test_rules_of_brokers_without_zookeeper_read_only_settings_that_these_versions_have(
+    version: str, rule: Rule
+) -> None:
+    values = brokers_in_force(version, {})
+    given = [name for name in rule.names if name in values]
+    assert contradictions(BROKER, version, values, given, "kraft") == []
+
+
+def test_kraft_mode_has_roles_and_zookeeper_mode_has_none() -> None:
+    values = brokers_in_force("3.9", {"process.roles": "broker", "controller.listener.names": "C"})
+    given = ["process.roles", "controller.listener.names"]
+    assert [one.message for one in contradictions(BROKER, "3.9", values, given)] == [KRAFT]
+    assert contradictions(BROKER, "3.9", values, given, "kraft") == []

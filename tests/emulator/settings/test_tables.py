@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from controller.kraft.controller_settings import ControllerSettings
+from controller.quorum.settings import QuorumSettings
 from docs.generate.uses import FILES_OF_SETTINGS, used_names
 from emulator.check_table import CHECKS
 from emulator.machines.broker.settings import TOPIC_OVERRIDES, BrokerSettings
@@ -72,7 +74,10 @@ def test_brokers_act_on_what_is_called_modelled() -> None:
     read = used_names(ROOT, FILES_OF_SETTINGS)
     fields = {field_of(setting) for setting in MODELLED_ONES if setting.scope in (BROKER, TOPIC)}
     fields -= {"inter_broker_protocol_version"}  # gates act on it
-    assert fields <= set(BrokerSettings.__struct_fields__)
+    quorum = {f"controller_quorum_{name}" for name in QuorumSettings.__struct_fields__}
+    known = {*BrokerSettings.__struct_fields__, *ControllerSettings.__struct_fields__, *quorum}
+    assert fields <= known
+    read |= {f"controller_quorum_{name}" for name in read & set(QuorumSettings.__struct_fields__)}
     assert fields <= read
 
 
