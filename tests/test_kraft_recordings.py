@@ -62,22 +62,26 @@ DIFFERS: dict[str, str] = {
     "kraft-az-flapping@3.9": "the ISR is whole before the script asks for brokers' metadata",
     "kraft-az-isolated-controller-combined@3.9": "the ISR is whole at one of the script's metadata requests",
     "kraft-az-isolated-controller-combined@4.4": "the ISR is whole at one of the script's metadata requests",
-    "kraft-controlled-shutdown-combined@4.4": "a combined node that stops leaves the ISR, and is fenced once more, before it registers again",
+    "kraft-controlled-shutdown-combined@4.4": "a combined node that stops is fenced twice, and leaves the ISR sooner",
     "kraft-controller-quorum-lost@3.9": "the ISR shrinks and expands once more after the quorum is back",
     "kraft-kip-903@3.9": "a fenced broker and an ISR change come in another order",
     "kraft-last-replica-standing@4.4": "broker 1 does not answer within 12 s of its start",
     "kraft-leader-paused@3.9": "the resumed broker joins the ISR within 1 s",
     "kraft-random-503@3.9": "the order of unfencing after a restart",
-    "kraft-random-509@3.9": "not searched yet",
-    "kraft-random-511@3.9": "not searched yet",
-    "kraft-random-515@3.9": "not searched yet",
     "kraft-random-601@4.4": "a broker is unfenced and fenced once more",
-    "kraft-random-607@4.4": "not searched yet",
-    "kraft-random-609@4.4": "not searched yet",
-    "kraft-random-611@4.4": "not searched yet",
-    "kraft-random-615@4.4": "not searched yet",
 }
 """{recording's folder: what no seed reaches}"""
+
+UNSEARCHED = (
+    "kraft-random-509@3.9",
+    "kraft-random-511@3.9",
+    "kraft-random-515@3.9",
+    "kraft-random-607@4.4",
+    "kraft-random-609@4.4",
+    "kraft-random-611@4.4",
+    "kraft-random-615@4.4",
+)
+"""Random schedules that no seed has been searched for."""
 
 FOLDERS = sorted(path.name for path in GOLDEN.glob("kraft-*"))
 
@@ -110,7 +114,7 @@ def reaches(folder: str, seeds: Iterable[int]) -> tuple[int, list[Difference]]:
 
 
 def test_every_recording_is_in_one_table() -> None:
-    assert sorted((*REACHED, *DIFFERS)) == FOLDERS
+    assert sorted((*REACHED, *DIFFERS, *UNSEARCHED)) == FOLDERS
 
 
 @pytest.mark.parametrize("folder", sorted(REACHED))
