@@ -16,7 +16,7 @@ _OF_EVENTS: Final = {table: f"event {event}: {', '.join(columns)}" for table, (e
 MEANINGS: Final = {
     **_OF_EVENTS,
     RARE_ONES: "every other event: roles, controllers, nodes, faults, steps, truncations, znodes",
-    "states": "partitions' states that ZooKeeper committed, each with its predecessor",
+    "states": "partitions' states that ZooKeeper or KRaft committed, each with its predecessor",
     "logs": "final contents of every replica's log, a row a batch, and log ends that were seen (`bound`)",
     "log_ranges": "the same by replica and leader epoch, in numbers",
     "deleted": "batches that were deleted on request",

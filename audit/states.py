@@ -1,9 +1,10 @@
 """Committed states of partitions, and leaders' views of their ISRs.
 
-`states`: as ZooKeeper committed them, each beside its predecessor. Every ZooKeeper server reports each transaction; one
-is enough. A row is a state: `run`, `topic`, `partition`, `zxid`, `leader`, `leader_epoch`, `isr`, `controller_epoch`;
-`last_leader`, `last_leader_epoch`, `last_isr`, `last_controller_epoch` of the state before it since the partition was
-created, null for the first; and `life`: count of creations and deletions before.
+`states`: as ZooKeeper or the metadata log of KRaft committed them, each beside its predecessor. Every ZooKeeper server
+or controller reports each; one is enough. In KRaft `zxid` is the offset in the metadata log, and `controller_epoch` is
+the quorum's epoch. A row is a state: `run`, `topic`, `partition`, `zxid`, `leader`, `leader_epoch`, `isr`,
+`controller_epoch`; `last_leader`, `last_leader_epoch`, `last_isr`, `last_controller_epoch` of the state before it since
+the partition was created, null for the first; and `life`: count of creations and deletions before.
 
 `small_isrs`: periods in which a leader's ISR had fewer replicas than `min.insync.replicas`. A row begins with an event
 of the leader (its role, or an ISR change that it requested or that succeeded). It lasts until one with enough replicas,
@@ -25,6 +26,15 @@ FROM (
       'leader BIGINT, leader_epoch BIGINT, isr ARRAY<BIGINT>, controller_epoch BIGINT') AS state
     FROM rest WHERE event = 'znode_changed' AND path RLIKE '^/brokers/topics/[^/]+/partitions/[0-9]+/state$'
     GROUP BY run, path, zxid
+  )
+  UNION ALL
+  SELECT run, zxid, IF(version = 0, 'created', 'changed') AS change, leader, leader_epoch, isr, controller_epoch,
+    topic, partition, count_if(version = 0) OVER (PARTITION BY run, topic, partition ORDER BY zxid) AS life
+  FROM (
+    SELECT run, topic, partition, offset AS zxid, max(partition_epoch) AS version, max(leader) AS leader,
+      max(leader_epoch) AS leader_epoch, max(epoch) AS controller_epoch,
+      filter(transform(split(max(isr), ','), one -> try_cast(one AS BIGINT)), one -> one IS NOT NULL) AS isr
+    FROM rest WHERE event = 'partition_state_committed' GROUP BY run, topic, partition, offset
   )
 )
 WHERE change != 'deleted'

@@ -37,7 +37,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
     - levels: levels of events that must have been recorded
     - subjects: count of the things (`subject`) that a run has to judge; none: the check is skipped
-    - needs: events without which nothing is known about them
+    - needs: events without which nothing is known about them; "one or other": either is enough
     - evidence: "": the log need not be complete
     - counted: a query with a row (`run`) for each thing to judge, where counts of events do not show it; it replaces
       subjects
@@ -61,5 +61,5 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
     def missing(self, counts: Counts) -> str | None:
         """Reason why the run as a whole cannot be judged; None: it can."""
-        absent = [name for name in self.needs if not counts[name]]
+        absent = [name for name in self.needs if not any(counts[one] for one in name.split(" or "))]
         return f"no event {' or '.join(absent)} was recorded" if absent else None

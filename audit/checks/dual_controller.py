@@ -59,7 +59,7 @@ CHECK = Check(
     title="One controller at a time",
     definition=__doc__,
     levels=("replica",),
-    needs=("controller_changed", "znode_changed"),
+    needs=("controller_changed", "znode_changed or partition_state_committed"),
     subject="controller changes",
     # A controller must have decided who leads: a run with leaders and no controller has lost that event.
     subjects=lambda counts: counts["controller_changed"] or counts["role_changed"],

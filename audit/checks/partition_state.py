@@ -37,7 +37,7 @@ CHECK = Check(
     definition=__doc__,
     levels=("replica",),
     needs=(),
-    subject="states that ZooKeeper committed",
-    subjects=lambda counts: counts["znode_changed"],
+    subject="states that ZooKeeper or KRaft committed",
+    subjects=lambda counts: counts["znode_changed"] or counts["partition_state_committed"],
     violations=VIOLATIONS,
 )

@@ -7,9 +7,8 @@ from msgspec import UNSET
 
 from emulator.runs.resolve import Resolved
 from emulator.runs.starts import versions_played
-from emulator.scenario.observations.observation_model import FORMAT, KRAFT_FORMAT, Observations
+from emulator.scenario.observations.observation_model import COMBINED, FORMAT, KRAFT_FORMAT, SEPARATE, Observations
 from emulator.scenario.player.timeline import Timeline
-from emulator.scenario.topology_reading import COMBINED, SEPARATE
 from emulator.topology import KRAFT
 from protocol.events import Event, IsrChangeRequested, LogTruncated, RoleChanged
 from protocol.gates import gates_for

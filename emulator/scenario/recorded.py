@@ -5,11 +5,10 @@ from msgspec import UNSET
 from emulator.scenario.document import ScenarioErrors
 from emulator.scenario.load import load_scenario
 from emulator.scenario.observations.comparable import version_name
-from emulator.scenario.observations.observation_model import Observations
+from emulator.scenario.observations.observation_model import COMBINED, Observations
 from emulator.scenario.observations.recording_parsing import Malformed
 from emulator.scenario.recording import steps_of_recording
 from emulator.scenario.scenario_model import Scenario
-from emulator.scenario.topology_reading import COMBINED
 from emulator.scenario.write import written
 from emulator.settings.setting_registry import usable
 from emulator.topology import KRAFT, three_azs

@@ -12,6 +12,7 @@ import msgspec
 from emulator.scenario.conditions import (
     AllOf,
     Condition,
+    Controller,
     HasController,
     HasLeader,
     InIsr,
@@ -32,19 +33,29 @@ from emulator.scenario.conditions import (
 )
 from emulator.scenario.document import nearest
 from emulator.scenario.observations.recording_parsing import Malformed
-from protocol.ids import NO_LEADER
+from protocol.ids import NO_LEADER, BrokerId
 
 A, B = 0, 1
 
 
 class Context(msgspec.Struct, frozen=True):
-    """`dead`: brokers killed and not started again before the wait."""
+    """`dead`: brokers killed and not started again before the wait.
+
+    `faulted`: id of the controller in the AZ of KRaft's last fault, or of the stopped controller; None: ZooKeeper's.
+    """
 
     dead: frozenset[int]
+    faulted: BrokerId | None = None
 
 
 class UnknownText(Malformed):
     """A wait of a recording that is not in the table."""
+
+
+def _new_controller(context: Context) -> Condition:
+    if context.faulted is None:
+        return NewController()
+    return AllOf((HasController(), Not(Controller(context.faulted))))
 
 
 def _only(broker: int) -> frozenset[int]:
@@ -59,7 +70,9 @@ MEANING: dict[str, Condition | Callable[[Context], Condition]] = {
     "new leader (neither broker-0 nor none)": NewLeader(),
     "new leader in zk": NewLeader(),  # the session service's data: broker-1 does not know it yet
     # The controller's epoch grew. In kip101-case1 the old one is dead before; its znode outlives it by 30 s.
-    "new controller": NewController(),
+    # KRaft's script looked for a leader other than the controller that it had cut off or stopped, which in
+    # az-isolated-controller-combined did not lead.
+    "new controller": _new_controller,
     # Some replica has left. Not relative: az-isolated-controller waits for it after the new controller,
     # when it may have happened already.
     "isr shrunk": IsrShrunk(),

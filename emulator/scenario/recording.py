@@ -11,10 +11,11 @@ import msgspec
 
 from emulator.old_names import as_recorded
 from emulator.scenario import scenario_model as m
-from emulator.scenario.observations.observation_model import Entry, Observations
+from emulator.scenario.observations.observation_model import COMBINED, Entry, Observations
 from emulator.scenario.observations.recording_parsing import Malformed
 from emulator.scenario.recorded_conditions import Context, meaning
-from protocol.ids import NO_BROKER, can_be_topic
+from emulator.topology import KRAFT, Topology, identifier_of, three_azs
+from protocol.ids import NO_BROKER, BrokerId, can_be_topic
 
 RECORDED = ("partition-state", "controller", "logs", "partitions")
 """Kinds of `saw` that stand for themselves."""
@@ -36,13 +37,17 @@ def steps_of_recording(recording: Observations) -> tuple[m.AnyStep, ...]:
     """
     steps: list[m.AnyStep] = []
     dead: set[int] = set()
+    topology = three_azs(metadata=KRAFT, combined=recording.nodes == COMBINED)
+    faulted: BrokerId | None = None
     timeline = recording.timeline
     awaited: list[tuple[str, int]] = []  # background produces: (name, attempts still to come)
     for index, entry in enumerate(timeline):
         if "do" in entry:
             results = _results(timeline, index)
             try:
-                step = _step(entry, frozenset(dead))
+                step = _step(entry, Context(frozenset(dead), faulted))
+                if recording.mode == KRAFT and m.begins_fault(step):
+                    faulted = _faulted(entry, topology, faulted)
                 if entry["do"] in ("kill", "start"):
                     (dead.add if entry["do"] == "kill" else dead.discard)(entry.get("broker", NO_BROKER))
             except Malformed:
@@ -301,7 +306,14 @@ def _entry_links(e: Entry) -> m.Links:
     return m.OneWayLinks(_full(e["from"], "broker-"), _full(e["to"], "broker-"))
 
 
-def _step(e: Entry, dead: frozenset[int]) -> m.AnyStep:
+def _faulted(e: Entry, topology: Topology, before: BrokerId | None) -> BrokerId | None:
+    """Id of the controller that a fault of KRaft's concerns, by its number or AZ."""
+    number = e.get("controller", e.get("az"))
+    ids = {node.number: identifier_of(node) for node in topology.with_role("controller")}
+    return before if number is None else ids.get(number, before)
+
+
+def _step(e: Entry, context: Context) -> m.AnyStep:
     """A recording's `do` entry. Only verbs in recordings; YAML has more."""
     match e["do"]:
         case "start":
@@ -349,7 +361,7 @@ def _step(e: Entry, dead: frozenset[int]) -> m.AnyStep:
         case "elect-preferred":
             return m.ElectPreferred()
         case "wait":
-            until = meaning(e["until"], Context(dead))
+            until = meaning(e["until"], context)
             return m.Wait(until=until, called=e["until"], limit_s=e["limit_s"])
         case "pause":
             return m.Sleep(seconds=e["s"])

@@ -10,13 +10,13 @@ from typing import Any
 from ruamel.yaml.nodes import Node
 
 from emulator.scenario.document import nearest, shown
+from emulator.scenario.observations.observation_model import COMBINED, SEPARATE
 from emulator.scenario.step_reader import StepReader
 from emulator.topology import DEDICATED_FROM, KRAFT, ZOOKEEPER, NoSuchMode, Topology, metadata_of, three_azs
 from emulator.topology import Node as ClusterNode
 from protocol.numbers import number_in
 
 ROLES = ("broker", "controller", "session", "client", "observer")
-SEPARATE, COMBINED = "separate", "combined"
 
 MAX_NODES = 100
 

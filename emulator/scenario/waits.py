@@ -52,8 +52,8 @@ def _in_isr(reader: StepReader, node: Node, partition: str) -> c.Condition | Non
 
 
 def _controller(reader: StepReader, node: Node, _: str) -> c.Condition | None:
-    broker = reader.broker(node)
-    return None if broker is None else c.Controller(broker)
+    controller = reader.controller(node)
+    return None if controller is None else c.Controller(controller)
 
 
 def _unfenced(reader: StepReader, node: Node, _: str) -> c.Condition | None:

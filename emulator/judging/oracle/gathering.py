@@ -11,7 +11,7 @@ from emulator.machines.client.client_operations import KeptOperations, Operation
 from emulator.storage.checkpoints import CheckpointDamaged, parse_leader_epochs
 from emulator.storage.files import Files
 from emulator.storage.inspect import log_directories, partitions_in
-from emulator.storage.log_directory import LEADER_EPOCHS
+from emulator.storage.log_directory import LEADER_EPOCHS, METADATA_LOG
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.ids import NO_BROKER, TopicPartition, topic_partition_of
 from protocol.records.errors import CorruptRecord
@@ -123,6 +123,8 @@ def read_logs(truth: Truth, node: str, files: Files) -> None:
     """All that a node's disk holds, into `truth.logs`, `truth.caches` and `truth.damaged`."""
     for directory in log_directories(files):
         for name in partitions_in(directory):
+            if name == METADATA_LOG:
+                continue  # its own checks are of the quorum, not of a topic
             _read_log(truth, node, directory, name)
 
 

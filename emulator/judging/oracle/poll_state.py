@@ -8,6 +8,7 @@ from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.replica_log import Log
 from emulator.machines.node.broker_node import BrokerNode
 from emulator.machines.node.controller_node import ControllerNode
+from emulator.machines.node.kraft_broker_node import KraftBrokerNode
 from emulator.storage.checkpoints import Offsets, parse_offsets
 from emulator.storage.inspect import log_directories
 from emulator.storage.log_directory import HIGH_WATERMARKS
@@ -72,16 +73,17 @@ class Watch:
         "partitions", "seen",
     )  # fmt: skip
 
-    def __init__(self, node: SimulatedNode, machine: BrokerNode | ControllerNode) -> None:
+    def __init__(self, node: SimulatedNode, machine: BrokerNode | ControllerNode | KraftBrokerNode) -> None:
         self.node = node
         self.name = node.node.name
         self.machine = machine
-        self.controller = machine.controller.context
+        self.controller = None if isinstance(machine, KraftBrokerNode) else machine.controller.context
+        """None: a broker of KRaft."""
         self.cuts = node.cuts
         self.partitions: dict[TopicPartition, Partition] = {}
         self.logs: dict[TopicPartition, Log] = {}
         self.loading: dict[TopicPartition, Log] = {}
-        if isinstance(machine, BrokerNode):
+        if isinstance(machine, BrokerNode | KraftBrokerNode):
             self.loading = machine.broker.replicas.logs
             self.partitions = machine.broker.replicas.partitions
             self.logs = machine.broker.replicas.logs

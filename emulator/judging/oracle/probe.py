@@ -24,11 +24,12 @@ from emulator.machines.broker.replica_log import Log
 from emulator.machines.client.client_operations import KeptOperations
 from emulator.machines.node.broker_node import BrokerNode
 from emulator.machines.node.controller_node import ControllerNode
+from emulator.machines.node.kraft_broker_node import KraftBrokerNode
 from emulator.machines.session.server import SessionServer
 from emulator.worlds.simulated.node import SimulatedNode
 from protocol.ids import TopicPartition
 
-WATCHED = (BrokerNode, ControllerNode)
+WATCHED = (BrokerNode, ControllerNode, KraftBrokerNode)
 """Machines that can lead or control."""
 PLACES = 3
 """Times are rounded to the microsecond, as in events."""
@@ -105,7 +106,7 @@ class Probe:
         if watch.cuts != node.cuts:
             self._cut(watch)
         controller, term = watch.controller, watch.control
-        epoch = controller.state.epoch if controller.active else 0
+        epoch = controller.state.epoch if controller is not None and controller.active else 0
         if epoch != (0 if term is None else term.epoch):
             self._control(watch, epoch, round(now_ms, PLACES))
 
@@ -141,7 +142,8 @@ class Probe:
             gone = watch.seen.pop(topic_partition)
             end(gone.term, at_ms)
             machine = watch.machine
-            if isinstance(machine, BrokerNode) and topic_partition not in machine.broker.metadata.partitions:
+            brokers = BrokerNode | KraftBrokerNode
+            if isinstance(machine, brokers) and topic_partition not in machine.broker.metadata.partitions:
                 self.going.add(gone.key[0])  # the broker's metadata says that the topic is deleted
 
     def _partition_changed(

@@ -16,6 +16,8 @@ from msgspec import UNSET, UnsetType
 FORMAT = 2
 KRAFT_FORMAT = 3
 FORMATS = (FORMAT, KRAFT_FORMAT)
+SEPARATE, COMBINED = "separate", "combined"
+"""`nodes` of format 3: whether controllers are nodes of their own."""
 
 LogRecord = tuple[int, int | None, str]
 """(offset, leader epoch, value); the epoch is null below 0.11."""

@@ -104,7 +104,8 @@ class FaultSteps:
                 yield stage.until(HasController(), READY_LIMIT_S)
                 yield stage.sleep(stage.waits.reaction_ms())
             return
-        waits = m.Wait | m.Settle | m.Start if stage.seen.states else m.Wait | m.Settle
+        # Combined nodes start together: one alone is no majority of the quorum.
+        waits = m.Wait | m.Settle | m.Start if stage.seen.states or votes else m.Wait | m.Settle
         if "broker" in roles and not isinstance(following, waits):
             yield stage.until(Registered(frozenset({number})), READY_LIMIT_S)
             yield stage.sleep(stage.waits.reaction_ms())

@@ -8,8 +8,10 @@ from emulator.faults.link_fault_kinds import Reset
 from emulator.faults.machine_fault_kinds import ClockJump, SlowDisk
 from emulator.scenario import conditions as c
 from emulator.scenario import scenario_model as m
-from emulator.scenario.load import load_scenario
+from emulator.scenario.load import ScenarioErrors, load_scenario
 from emulator.scenario.verbs import VERBS
+from emulator.scenario.write import written
+from emulator.topology import KRAFT, three_azs
 from protocol.ids import BrokerId, LeaderEpoch, Offset
 from tests.ids import brokers
 
@@ -141,9 +143,67 @@ def test_step(line: str, step: m.AnyStep) -> None:
     assert steps(*before, line)[len(before) :] == (step,)
 
 
+QUORUM_VERBS = ("cut-controllers", "describe-quorum", "require-controller")
+
+
+@pytest.mark.parametrize(
+    ("line", "step"),
+    [
+        ("cut-controllers: {az: 1, controllers: [0, 2]}", m.CutControllers(az="az-1", controllers=(0, 2))),
+        ("cut-controllers: {az: az-0, controllers: 1}", m.CutControllers(az="az-0", controllers=(1,))),
+        ("describe-quorum: 2", m.DescribeQuorum(controller=2)),
+        ("require-controller: 1", m.RequireController(controller=1)),
+        ("require-controller", m.RequireController()),
+        ("kill: controller-1", m.Kill(node="controller-1")),
+        ("wait: active controller", m.Wait(until=c.HasController(), called="active controller")),
+        ("wait: {until: {unfenced: 1}}", m.Wait(until=c.Unfenced(1), called="broker-1 unfenced")),
+        ("wait: a leader", m.Wait(until=c.HasLeader(), called="a leader")),
+    ],
+)
+def test_step_of_kraft(line: str, step: m.AnyStep) -> None:
+    head = "id: x\ntitle: x\nkafka: '3.9'\nmetadata: kraft\nsteps:\n"
+    loaded = load_scenario(f"{head}  - {line}\n", "x.yaml")
+    assert loaded.steps == (step,)
+    assert load_scenario(written(loaded), "x.yaml") == loaded
+
+
+def test_the_nodes_of_kraft() -> None:
+    head = "id: x\ntitle: x\nkafka: '3.9'\nmetadata: kraft\nsteps: []\n"
+    separate = load_scenario(head, "x.yaml").topology
+    combined = load_scenario(head + "nodes: combined\n", "x.yaml").topology
+    assert separate == three_azs(metadata=KRAFT)
+    assert combined == three_azs(metadata=KRAFT, combined=True)
+    assert load_scenario("id: x\ntitle: x\nkafka: '4.0'\nsteps: []\n", "x.yaml").topology == separate
+    assert [node.number for node in combined.with_role("controller")] == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("kafka: '4.0'\nmetadata: zookeeper\nsteps: []", "2:11: Kafka 4.0: has no ZooKeeper mode"),
+        ("kafka: '2.8'\nmetadata: kraft\nsteps: []", "2:11: Kafka 2.8: KRaft mode is not emulated before 3.3"),
+        ("nodes: combined\nsteps: []", "1:8: nodes are separate or combined in KRaft alone; set `metadata: kraft`"),
+        ("steps:\n  - describe-quorum: 0", "2:22: a quorum of controllers is KRaft's; set `metadata: kraft`"),
+        (
+            "kafka: '3.9'\nmetadata: kraft\nsteps:\n  - describe-quorum: 7",
+            "4:22: there is no controller 7; one of: 0, 1, 2",
+        ),
+        (
+            "kafka: '3.9'\nmetadata: kraft\ntopology: {sessions: 3}\nsteps: []",
+            "3:22: KRaft has no ZooKeeper servers; leave out sessions",
+        ),
+        ("controller_settings: {}\nsteps: []", "1:22: controller_settings are of KRaft's controllers"),
+    ],
+)
+def test_errors_of_kraft(text: str, problem: str) -> None:
+    with pytest.raises(ScenarioErrors) as raised:
+        load_scenario(text + "\nid: x\ntitle: x\n", "x.yaml")
+    assert f"x.yaml:{problem}" in str(raised.value)
+
+
 def test_every_verb_is_in_the_table_of_good_steps() -> None:
     output = {line.replace("{at_s: 12.5, ", "").partition(":")[0].strip() for line, _ in GOOD}
-    assert set(VERBS) - output == {"await"}
+    assert set(VERBS) - output == {"await", *QUORUM_VERBS}
 
 
 def test_background_steps_are_awaited_by_name() -> None:

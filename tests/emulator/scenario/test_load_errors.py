@@ -42,7 +42,7 @@ def step_errors(step: str) -> list[str]:
         (
             "id: x\ntitle: x\nsteps: []\nkafka: [2.6, 2.9]\n",
             "f.yaml:4:14: unknown Kafka version '2.9'; one of: 0.8.2, 0.10.2, 0.11, 1.0, 1.1, 2.0.0, 2.0.1, 2.1, 2.2, "
-            "2.3, 2.4, 2.5, 2.6, 2.7, 2.8, 3.0, 3.1, 3.2, 3.3, 3.4, 3.5, 3.6, 3.7, 3.8, 3.9",
+            "2.3, 2.4, 2.5, 2.6, 2.7, 2.8, 3.0, 3.1, 3.2, 3.3, 3.4, 3.5, 3.6, 3.7, 3.8, 3.9, 4.0, 4.1, 4.2, 4.3, 4.4",
         ),
         (
             "id: x\ntitle: x\nsteps: []\nsettings:\n  replica.lag.time.max: 5\n",
@@ -173,9 +173,10 @@ def test_bad_file(text: str, message: str) -> None:
         ("wait: {until: {isr: [0], leder: 1}}", "5:30: unknown key 'leder' in a condition; nearest: leader"),
         ("wait: {until: {leads: {broker: 1}}}", "5:27: a view needs 'seen_by'"),
         ("wait: {until: {}}",
-         "5:19: expected a condition: words (new leader, preferred leader, no leader, new controller, "
+         "5:19: expected a condition: words (a leader, new leader, preferred leader, no leader, "
+         "active controller, new controller, "
          "isr shrunk, isr restored, caught up, session service answers, every isr full) or keys (leader, isr, "
-         "replicas, in_isr, controller, registered, "
+         "replicas, in_isr, controller, registered, unfenced, "
          "session_expired, leads, knows_leader, deleted, quiet_s, not, all, every)"),
         ("wait: {until: new leader, limit_s: 0x}", "5:40: expected limit_s as a number, got '0x'"),
         ("sleep: 2s", "5:12: expected seconds as a number, got '2s'"),
@@ -246,7 +247,7 @@ def test_all_faults_are_found_at_once_in_the_order_of_the_file() -> None:
         """\
         id: x
         title: x
-        kafka: 4.0
+        kafka: 5.0
         settings:
           replica.lag.tme.max.ms: 1
         steps:
@@ -259,8 +260,8 @@ def test_all_faults_are_found_at_once_in_the_order_of_the_file() -> None:
           - {node: broker-5, because: x}
         """
     ) == [
-        "f.yaml:3:8: unknown Kafka version '4.0'; one of: 0.8.2, 0.10.2, 0.11, 1.0, 1.1, 2.0.0, 2.0.1, 2.1, 2.2, "
-        "2.3, 2.4, 2.5, 2.6, 2.7, 2.8, 3.0, 3.1, 3.2, 3.3, 3.4, 3.5, 3.6, 3.7, 3.8, 3.9",
+        "f.yaml:3:8: unknown Kafka version '5.0'; one of: 0.8.2, 0.10.2, 0.11, 1.0, 1.1, 2.0.0, 2.0.1, 2.1, 2.2, "
+        "2.3, 2.4, 2.5, 2.6, 2.7, 2.8, 3.0, 3.1, 3.2, 3.3, 3.4, 3.5, 3.6, 3.7, 3.8, 3.9, 4.0, 4.1, 4.2, 4.3, 4.4",
         "f.yaml:5:3: unknown setting 'replica.lag.tme.max.ms'; nearest: replica.lag.time.max.ms",
         "f.yaml:7:12: unknown node '5'; nearest: broker-2",
         "f.yaml:8:23: unknown broker '9'; nearest: broker-2",
