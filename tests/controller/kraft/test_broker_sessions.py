@@ -95,6 +95,16 @@ def test_only_a_clean_stop_keeps_the_eligibility(elr: tuple[int, ...], *, clean:
     assert restarted(NEW, clean=clean).partition().elr == elr
 
 
+def test_an_older_epoch_in_the_clean_shutdown_file_counts_as_an_unclean_stop() -> None:
+    case = ControllerCase(NEW, min_insync_replicas=2).claim().start(0, 1)
+    case.create("t", [0, 1])
+    case.heartbeat(1, want_fence=True)
+    assert case.partition().elr == (1,)
+    case.after(SESSION_MS * 2)
+    assert case.register(1, life=7, previous_epoch=case.state.brokers[BrokerId(1)].epoch - 1).error == 0
+    assert 1 not in case.partition().elr
+
+
 def test_the_epoch_of_a_new_incarnation_is_that_of_the_first_record() -> None:
     case = restarted(NEW, clean=False)
     changed, registered = case.records()[-2:]

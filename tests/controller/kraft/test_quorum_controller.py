@@ -121,6 +121,16 @@ def test_renouncing_fails_waiting_responses_and_forgets_their_records() -> None:
     assert case.call(CreateTopicsRequest([NewTopic("t", 1, 1)], timeout_ms=1)).topics[0].error == ErrorCode.NONE
 
 
+def test_a_new_claim_waits_for_no_record_of_the_one_before() -> None:
+    case = ControllerCase().claim().start(0)
+    for broker in range(1, 6):
+        case.sent(registration(broker))
+    case.lose()
+    case.log.truncate()
+    case.claim()
+    assert len(case.sent(ElectLeadersRequest(None, timeout_ms=1))) == 1
+
+
 def test_a_refused_append_renounces() -> None:
     case = ControllerCase().claim()
     case.log.leads = False
