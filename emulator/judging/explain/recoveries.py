@@ -9,6 +9,7 @@ from emulator.judging.explain.run_history import LostTail
 from emulator.judging.oracle.gathering import read_logs
 from emulator.judging.oracle.truth import Batch, Truth
 from emulator.machines.node.broker_node import BrokerNode
+from emulator.machines.node.kraft_broker_node import KraftBrokerNode
 from emulator.storage.files import Files
 from emulator.storage.inspect import partitions_in, partitions_on
 from emulator.storage.memory_files import MemoryFiles
@@ -128,7 +129,7 @@ class Recoveries:
 
 def _has_loaded(node: SimulatedNode) -> bool:
     """Whether a broker has loaded its logs; true for other nodes."""
-    return not isinstance(node.machine, BrokerNode) or node.machine.booted
+    return not isinstance(node.machine, BrokerNode | KraftBrokerNode) or node.machine.booted
 
 
 def _logs_on(files: MemoryFiles) -> Logs:

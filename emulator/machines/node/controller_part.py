@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from controller.kraft.controller_log import ControllerLog
+from controller.kraft.metadata_image import MetadataImage
 from emulator.machines.node.quorum_member import QuorumMember
 from emulator.machines.node.quorum_observers import QuorumObservers, describe_quorum, quorum_status
 from emulator.storage.files import StorageError
@@ -39,6 +40,8 @@ class ControllerMachine(Protocol):
     def active(self) -> bool: ...
     @property
     def due_at_ms(self) -> float: ...
+    @property
+    def image(self) -> MetadataImage: ...
     def leader_changed(self, now: Now, leader: BrokerId, epoch: LeaderEpoch) -> None: ...
     def committed(self, now: Now, batches: Sequence[MetadataBatch]) -> None: ...
     def handle(self, now: Now, request: Message, reply: Callable[[Message], None]) -> None: ...
@@ -98,6 +101,11 @@ class ControllerPart:
     def active(self) -> bool:
         """Whether it is the active controller, by its own view."""
         return self._controller is not None and self._controller.active
+
+    @property
+    def image(self) -> MetadataImage:
+        """The committed state, as this controller has read it."""
+        return self._controller.image if self._controller is not None else MetadataImage()
 
     # --- from the member ---
 
