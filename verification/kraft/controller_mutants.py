@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from controller.kraft import alter_partition as isr_changes
-from controller.kraft import broker_registrations, partition_changes, replication_control
+from controller.kraft import broker_registrations, partition_changes, quorum_controller, replication_control
 from controller.kraft.broker_heartbeats import BrokerHeartbeats, ControlState
 from controller.kraft.cluster_view import ClusterView
 from controller.kraft.pending_replies import PendingReplies
@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from verification.mutants.mutant import Patches
+
+
+_CONTROLLER: Any = quorum_controller
+_REGISTRATIONS: Any = broker_registrations
+"""Modules whose imported functions are replaced where they are called."""
 
 
 class ControllerMutant(msgspec.Struct, frozen=True):
@@ -53,10 +58,8 @@ def accepts_stale_broker_epoch() -> Patches:
         epoch = known.epoch if known is not None else request.broker_epoch
         return right(view, msgspec.structs.replace(request, broker_epoch=epoch))
 
-    from controller.kraft import quorum_controller
-
-    right = quorum_controller.alter_partition
-    return [(quorum_controller, "alter_partition", changed)]
+    right = _CONTROLLER.alter_partition
+    return [(_CONTROLLER, "alter_partition", changed)]
 
 
 def lets_anybody_join() -> Patches:
@@ -85,12 +88,12 @@ def keeps_unclean_in_elr() -> Patches:
     def left(view: ClusterView, broker: BrokerId, *, clean: bool) -> Any:
         return []
 
-    return [(broker_registrations, "leave_partitions", left)]
+    return [(_REGISTRATIONS, "leave_partitions", left)]
 
 
 def takes_stops_for_clean() -> Patches:
-    right = broker_registrations.leave_partitions
-    return [(broker_registrations, "leave_partitions", lambda view, broker, *, clean: right(view, broker, clean=True))]
+    right = _REGISTRATIONS.leave_partitions
+    return [(_REGISTRATIONS, "leave_partitions", lambda view, broker, *, clean: right(view, broker, clean=True))]
 
 
 def drops_last_member() -> Patches:
@@ -180,10 +183,8 @@ def epoch_without_new_registration() -> Patches:
             response = msgspec.structs.replace(response, broker_epoch=last.epoch + 1)
         return records, response
 
-    from controller.kraft import quorum_controller
-
-    right = quorum_controller.register_broker
-    return [(quorum_controller, "register_broker", registered)]
+    right = _CONTROLLER.register_broker
+    return [(_CONTROLLER, "register_broker", registered)]
 
 
 CONTROLLER_MUTANTS: dict[str, ControllerMutant] = {
