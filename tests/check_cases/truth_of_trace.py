@@ -155,8 +155,8 @@ class _Seen:
             life.leaders.setdefault(event.epoch, set()).add(event.leader)
         life.highest = max(life.highest, event.highest_watermark)
         lowest = event.log_end if event.high_watermark < 0 else min(event.high_watermark, event.log_end)
-        if lowest < life.highest and life.fell_to is None:
-            life.fell_to = lowest
+        if lowest < life.highest and life.fell is None:
+            life.fell = (life.highest, lowest)
 
     def _metadata_committed(self, happened: TimedEvent, event: e.MetadataCommitted) -> None:
         life = self._metadata_life(happened)

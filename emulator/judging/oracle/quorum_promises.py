@@ -39,7 +39,8 @@ def metadata_divergence(truth: Truth) -> Iterator[Violation]:
             if end <= reached:
                 without.setdefault(base_offset, set()).add(life.node)
     for offset, nodes in sorted(without.items()):
-        text = f"the batch at offset {offset} of the metadata log was committed; {' and '.join(sorted(nodes))} lack it"
+        some = " and ".join(sorted(nodes))
+        text = f"the batch at offset {offset} of the metadata log was committed; {some} read on without it"
         yield Violation(NO_PARTITION, offset, text, {"nodes": sorted(nodes)})
 
 
@@ -47,10 +48,11 @@ def metadata_divergence(truth: Truth) -> Iterator[Violation]:
 def quorum_high_watermark(truth: Truth) -> Iterator[Violation]:
     """One incarnation of a node whose high watermark of the metadata log fell, or whose log was cut below it."""
     for life in truth.metadata_lives:
-        if life.fell_to is not None:
+        if life.fell is not None:
+            was, now = life.fell
             text = (
-                f"{life.node}, in incarnation {life.incarnation}, had a high watermark of {life.highest} in the "
-                f"metadata log, and then {life.fell_to}"
+                f"{life.node}, in incarnation {life.incarnation}, had a high watermark of {was} in the metadata log, "
+                f"and then {now}"
             )
-            details = {"node": life.node, "incarnation": life.incarnation, "was": life.highest, "now": life.fell_to}
-            yield Violation(NO_PARTITION, life.fell_to, text, details)
+            details = {"node": life.node, "incarnation": life.incarnation, "was": was, "now": now}
+            yield Violation(NO_PARTITION, now, text, details)

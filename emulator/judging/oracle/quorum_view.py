@@ -37,8 +37,8 @@ class QuorumView:
             if leader >= 0:
                 life.leaders.setdefault(epoch, set()).add(leader)
             lowest = log_end if high_watermark < 0 else min(log_end, high_watermark)
-            if lowest < life.highest and life.fell_to is None:
-                life.fell_to = lowest
+            if lowest < life.highest and life.fell is None:
+                life.fell = (life.highest, lowest)
             life.highest = max(life.highest, high_watermark)
         if member.next_offset == self._next:
             return ()

@@ -145,7 +145,8 @@ class MetadataLife(msgspec.Struct):
     - `committed`: batches that it has read below its high watermark, as (base offset, end, epoch, digest); without
       those of no-op and control records alone
     - `leaders`: {epoch of the quorum: the leaders that it has known in it}
-    - `highest`: its highest high watermark; `fell_to`: the first smaller value, of it or of the end of its log
+    - `highest`: its highest high watermark; `fell`: the highest one and the first smaller value, of it or of the end of
+      its log
     """
 
     node: str
@@ -153,7 +154,7 @@ class MetadataLife(msgspec.Struct):
     committed: list[tuple[int, int, int, int]] = []
     leaders: dict[int, set[int]] = {}
     highest: int = -1
-    fell_to: int | None = None
+    fell: tuple[int, int] | None = None
 
 
 class QuiescentPeriod(msgspec.Struct, frozen=True):
