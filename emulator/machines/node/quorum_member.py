@@ -19,7 +19,7 @@ from emulator.machines.node.quorum_message_validation import is_valid_request, i
 from emulator.storage.files import Files, StorageError
 from emulator.topology import Node, Topology, identifier_of
 from protocol.chance import Chance
-from protocol.events import QuorumStateChanged
+from protocol.events import MetadataCommitted, QuorumStateChanged
 from protocol.ids import FIRST_OFFSET, NO_BROKER, BrokerId, LeaderEpoch, Offset
 from protocol.machine import ConnectionAccepted, ConnectionEvent, ConnectionLost, MessageReceived, Now
 from protocol.messages.quorum_messages import QuorumRequest, QuorumResponse
@@ -72,7 +72,8 @@ class QuorumMember:
         self._notices: deque[q.Committed | q.LeaderChanged | q.QuorumFailed] = deque()
         self._delivering = False
         self._next = FIRST_OFFSET
-        self._emitted = ("", LeaderEpoch(-1), NO_BROKER)
+        self._emitted = ("", LeaderEpoch(-1), NO_BROKER, False)
+        self._highest_watermark = Offset(-1)
         self._then: Callable[[], None] = lambda: None
         self.on_batches: Callable[[Now, Sequence[MetadataBatch]], None] = lambda now, batches: None
         self.on_leader: Callable[[Now, BrokerId, LeaderEpoch], None] = lambda now, leader, epoch: None
@@ -302,19 +303,29 @@ class QuorumMember:
         self.deliver(now, out)
 
     def _emit_state(self, now: Now, out: Outbox, node: QuorumNode) -> None:
-        seen = (self.state_name, node.state.epoch, node.state.leader)
+        state, log_end = node.state, self.log_end
+        known, highest = state.high_watermark, self._highest_watermark
+        fell = 0 <= known < highest or log_end < highest
+        if known > highest:
+            self._highest_watermark = known
+        seen = (self.state_name, state.epoch, state.leader, fell)
         if seen != self._emitted:
             self._emitted = seen
-            out.emit(QuorumStateChanged(*seen, self.log_end))
+            out.emit(QuorumStateChanged(*seen[:3], log_end, known, max(known, highest)))
             self.on_state(now)
 
-    def committed_batches(self) -> Iterator[MetadataBatch]:
-        """The batches that `on_batches` has reported, from the first on.
+    @property
+    def next_offset(self) -> Offset:
+        """End of the batches that `on_batches` has reported."""
+        return self._next
+
+    def committed_batches(self, start: Offset = FIRST_OFFSET) -> Iterator[MetadataBatch]:
+        """The batches that `on_batches` has reported, from `start` on.
 
         Raises StorageError, RecordsError, UnreadableRecord.
         """
         if self._log is not None:
-            yield from self._log.decoded(self._log.start, self._next)
+            yield from self._log.decoded(start, self._next)
 
     def _committed(self, now: Now, out: Outbox, notice: q.Committed) -> None:
         """Report committed batches. A record that nobody can read is fatal, as in Kafka."""
@@ -325,5 +336,8 @@ class QuorumMember:
             self._fail(out, str(error))
             return
         self._next = notice.end
+        for batch in batches:
+            if not batch.changes_nothing:
+                out.emit(MetadataCommitted(batch.epoch, batch.base_offset, batch.end, batch.digest))
         if batches:
             self.on_batches(now, batches)
