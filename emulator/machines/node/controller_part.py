@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol
 
 from controller.kraft.controller_log import ControllerLog
 from controller.kraft.controller_settings import ControllerSettings
+from controller.kraft.metadata_image import MetadataImage
 from controller.quorum.settings import QuorumSettings
 from emulator.machines.node.quorum_member import QuorumMember
 from emulator.machines.node.quorum_observers import QuorumObservers, describe_quorum, quorum_status
@@ -43,6 +44,8 @@ class ControllerMachine(Protocol):
     def claimed_epoch(self) -> LeaderEpoch: ...
     @property
     def due_at_ms(self) -> float: ...
+    @property
+    def image(self) -> MetadataImage: ...
     def leader_changed(self, now: Now, leader: BrokerId, epoch: LeaderEpoch) -> None: ...
     def committed(self, now: Now, batches: Sequence[MetadataBatch]) -> None: ...
     def handle(self, now: Now, request: Message, reply: Callable[[Message], None]) -> None: ...
@@ -114,6 +117,11 @@ class ControllerPart:
         session_ms = ControllerSettings.from_settings(self._settings).broker_session_timeout_ms
         quorum = QuorumSettings.from_settings(self._settings)
         return int(session_ms) + quorum.fetch_timeout_ms + 2 * quorum.election_timeout_ms
+
+    @property
+    def image(self) -> MetadataImage:
+        """The committed state, as this controller has read it."""
+        return self._controller.image if self._controller is not None else MetadataImage()
 
     # --- from the member ---
 
