@@ -38,7 +38,7 @@ from emulator.runs.settings_files import read_settings_files
 from emulator.screen import Screen
 from emulator.settings.account import Account
 from emulator.settings.setting_registry import parse_assignment
-from emulator.worlds.cluster_file.compose_files import NoClusterFile, named_topology, read_cluster_file
+from emulator.worlds.cluster_file.compose_files import NoClusterFile, named_topology, read_cluster_file, topology_in_mode
 from emulator.worlds.network.spec import LOOPBACK
 from protocol.events import LEVELS
 
@@ -121,7 +121,8 @@ def prepared(options: UpOptions, topology: str = DEFAULT_TOPOLOGY) -> tuple[Path
     """The run's directory with the supervisor's input; notes on settings. Raises UNUSABLE_INPUT."""
     if not 0 <= options.wait <= READY_LIMIT_S_MAX:
         raise UnusableOption(f"--wait {options.wait:g}: from 0 to {READY_LIMIT_S_MAX:g} seconds")
-    file = named_topology(topology)
+    version = options.settings.kafka_version
+    file = named_topology(topology_in_mode(topology, version, options.metadata or "", options.controllers or ""))
     given = read_cluster_file(file)
     name = given.name if options.name is None else options.name
     if not name.replace("-", "").replace("_", "").replace(".", "").isalnum():
