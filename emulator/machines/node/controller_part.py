@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from controller.kraft.controller_log import ControllerLog
+from controller.kraft.metadata_image import MetadataImage
 from emulator.machines.node.quorum_member import QuorumMember
 from emulator.machines.node.quorum_observers import QuorumObservers, describe_quorum, quorum_status
 from emulator.storage.files import StorageError
@@ -37,6 +38,8 @@ class ControllerMachine(Protocol):
 
     @property
     def active(self) -> bool: ...
+    @property
+    def image(self) -> MetadataImage: ...
     @property
     def due_at_ms(self) -> float: ...
     def leader_changed(self, now: Now, leader: BrokerId, epoch: LeaderEpoch) -> None: ...
@@ -200,5 +203,27 @@ class ControllerPart:
             is_controller=self.active,
             controller_epoch=ControllerEpoch(member.epoch),
             controller=node_name(member.leader) if member.leader != NO_BROKER else "",
-            quorum=quorum_status(member),
+            metrics=self.metrics,
+            quorum=quorum_status(member, fenced=self.fenced),
         )
+
+    @property
+    def fenced(self) -> list[BrokerId]:
+        """Brokers that this controller has fenced, by its committed state; none while it is not active."""
+        if self._controller is None or not self.active:
+            return []
+        return sorted(broker for broker, known in self._controller.image.brokers.items() if known.fenced)
+
+    @property
+    def metrics(self) -> dict[str, int]:
+        """Numbers under the names of Kafka's `kafka.controller:type=KafkaController`; all 0 while it is not active."""
+        image = self._controller.image if self._controller is not None and self.active else MetadataImage()
+        fenced = len(self.fenced)
+        states = [state for _, _, state in image.partitions()]
+        return {
+            "ActiveControllerCount": int(self.active),
+            "ActiveBrokerCount": len(image.brokers) - fenced,
+            "FencedBrokerCount": fenced,
+            "GlobalPartitionCount": len(states),
+            "OfflinePartitionsCount": sum(state.leader == NO_BROKER for state in states),
+        }
