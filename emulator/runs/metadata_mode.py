@@ -5,7 +5,7 @@ scenario without a twin is rewritten from ZooKeeper to KRaft mode: three control
 the session servers. Its expectations are about ZooKeeper mode, so the audit alone judges such a run.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -14,6 +14,8 @@ from emulator.scenario import scenario_model as m
 from emulator.scenario.document import ScenarioErrors
 from emulator.scenario.load import load_scenario
 from emulator.scenario.write import written
+from emulator.settings.listeners import ROLES
+from emulator.settings.properties_files import SettingsFile
 from emulator.settings.setting import ENSEMBLE
 from emulator.settings.setting_registry import found
 from emulator.topology import KRAFT, KRAFT_CONTROLLERS, ZOOKEEPER, Node, NoSuchMode, Topology, metadata_of
@@ -36,6 +38,16 @@ def requested_mode(own: str, kafka_version: str | None, metadata: str) -> str:
     if own == KRAFT and name not in KRAFT_LADDER:
         return ZOOKEEPER
     return own
+
+
+def mode_of_files(files: Iterable[SettingsFile], kafka_version: str | None) -> str:
+    """KRAFT if a broker's file has `process.roles`; "": the files are of any mode, or the version has no KRaft.
+
+    Raises UnknownVersion.
+    """
+    if kafka_version is not None and ladder_name(kafka_version) not in KRAFT_LADDER:
+        return ""
+    return KRAFT if any(entry.name == ROLES for file in files for entry in file.entries) else ""
 
 
 def twin_of(given: str, mode: str) -> str:

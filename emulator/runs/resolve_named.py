@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from emulator.runs.metadata_mode import in_mode
+from emulator.runs.metadata_mode import in_mode, mode_of_files
 from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.scenario_sources import catalogue, find_scenario, place_in_file
 from emulator.runs.settings_files import read_settings_files
@@ -27,8 +27,8 @@ def resolve_named(
     `files`: as `--settings` takes them. `metadata`: the requested mode, "" none. Raises the errors of `find_in_mode` and
     `resolve_found`.
     """
-    scenario, note = find_in_mode(given, kafka_version, parameters, metadata)
     settings_files = read_settings_files(files)
+    scenario, note = find_in_mode(given, kafka_version, parameters, metadata or mode_of_files(settings_files, kafka_version))
     resolved = resolve_found(given, scenario, kafka_version, dict(overrides or {}), settings_files)
     if not note:
         return resolved
