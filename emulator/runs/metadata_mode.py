@@ -79,11 +79,11 @@ def in_mode(
         return twin, f"{twin.id} is played: the form of {scenario.id} in {words[mode]} mode"
     if mode == ZOOKEEPER:
         raise NoSuchMode(
-            f"{scenario.id}: has no form in ZooKeeper mode; take a version from {KRAFT_LADDER[0]} on, or another scenario"
+            f"{scenario.id}: has no form in ZooKeeper mode; take a version from {KRAFT_LADDER[0]} on"
         )
     version = kafka_version or next((v for v in reversed(scenario.kafka) if v in KRAFT_LADDER), KRAFT_LADDER[-1])
     metadata_of(version, KRAFT)
-    note = f"{scenario.id} is played in KRaft mode; its expectations are about ZooKeeper mode, so the audit alone judges"
+    note = f"{scenario.id} is played in KRaft mode; it expects what ZooKeeper mode does, so the audit alone judges"
     return rewritten(scenario, ladder_name(version)), note
 
 

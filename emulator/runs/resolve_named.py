@@ -24,11 +24,12 @@ def resolve_named(
 ) -> Resolved:
     """Resolve a scenario by catalogue id or file, with the command line's settings.
 
-    `files`: as `--settings` takes them. `metadata`: the requested mode, "" none. Raises the errors of `find_in_mode` and
-    `resolve_found`.
+    `files`: as `--settings` takes them. `metadata`: the requested mode, "" none. Raises the errors of `find_in_mode`
+    and `resolve_found`.
     """
     settings_files = read_settings_files(files)
-    scenario, note = find_in_mode(given, kafka_version, parameters, metadata or mode_of_files(settings_files, kafka_version))
+    mode = metadata or mode_of_files(settings_files, kafka_version)
+    scenario, note = find_in_mode(given, kafka_version, parameters, mode)
     resolved = resolve_found(given, scenario, kafka_version, dict(overrides or {}), settings_files)
     if not note:
         return resolved

@@ -39,7 +39,12 @@ from emulator.runs.settings_files import read_settings_files
 from emulator.screen import Screen
 from emulator.settings.account import Account
 from emulator.settings.setting_registry import parse_assignment
-from emulator.worlds.cluster_file.compose_files import NoClusterFile, named_topology, read_cluster_file, topology_in_mode
+from emulator.worlds.cluster_file.compose_files import (
+    NoClusterFile,
+    named_topology,
+    read_cluster_file,
+    topology_in_mode,
+)
 from emulator.worlds.network.spec import LOOPBACK
 from protocol.events import LEVELS
 

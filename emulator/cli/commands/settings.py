@@ -11,8 +11,8 @@ from rich.console import Console
 from emulator.cli.commands.command_errors import reports_errors
 from emulator.cli.play_options import KafkaVersion
 from emulator.exit_codes import HELD
-from emulator.runs.resolve import resolve
 from emulator.runs.metadata_mode import mode_of_files
+from emulator.runs.resolve import resolve
 from emulator.runs.settings_files import read_settings_files
 from emulator.scenario.scenario_model import Scenario
 from emulator.screen import Screen
