@@ -223,5 +223,27 @@ class ControllerPart:
             is_controller=self.active,
             controller_epoch=ControllerEpoch(member.epoch),
             controller=node_name(member.leader) if member.leader != NO_BROKER else "",
-            quorum=quorum_status(member),
+            metrics=self.metrics,
+            quorum=quorum_status(member, fenced=self.fenced),
         )
+
+    @property
+    def fenced(self) -> list[BrokerId]:
+        """Brokers that this controller has fenced, by its committed state; none while it is not active."""
+        if self._controller is None or not self.active:
+            return []
+        return sorted(broker for broker, known in self._controller.image.brokers.items() if known.fenced)
+
+    @property
+    def metrics(self) -> dict[str, int]:
+        """Numbers under the names of Kafka's `kafka.controller:type=KafkaController`; all 0 while it is not active."""
+        image = self._controller.image if self._controller is not None and self.active else MetadataImage()
+        fenced = len(self.fenced)
+        states = [state for _, _, state in image.partitions()]
+        return {
+            "ActiveControllerCount": int(self.active),
+            "ActiveBrokerCount": len(image.brokers) - fenced,
+            "FencedBrokerCount": fenced,
+            "GlobalPartitionCount": len(states),
+            "OfflinePartitionsCount": sum(state.leader == NO_BROKER for state in states),
+        }

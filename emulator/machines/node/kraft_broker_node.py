@@ -163,8 +163,8 @@ class KraftBrokerNode:
 
     def status(self, now: Now) -> NodeStatus:
         """Status as this broker knows it. Reading changes nothing."""
-        active = self.controller_part is not None and self.controller_part.active
-        return kraft_broker_status(self.broker, self.member, now.mono_ms, active=active)
+        state = self.lifecycle.state.value
+        return kraft_broker_status(self.broker, self.member, state, now.mono_ms, self.controller_part)
 
     @property
     def listens(self) -> bool:
