@@ -118,6 +118,11 @@ class QuorumController:
         return self._claimed != NOT_CLAIMED
 
     @property
+    def claimed_epoch(self) -> LeaderEpoch:
+        """The epoch that it leads in; -1: it is not active."""
+        return self._claimed
+
+    @property
     def due_at_ms(self) -> float:
         """Time at which `due` has something to do; infinite: never."""
         return self._tasks.due_at_ms if self.active else NEVER_MS
@@ -131,6 +136,7 @@ class QuorumController:
                 self._claim(now, epoch)
         elif leader == self._me:
             self._claimed = epoch
+            self._emit(ControllerChanged(True, int(epoch), "leads-quorum"))
         else:
             self._renounce("another-leader" if leader >= 0 else "no-leader")
 
