@@ -12,9 +12,10 @@ from emulator.judging.explain.kraft_settled import controller_parts, members_of
 from emulator.machines.node.quorum_member import QuorumMember
 from emulator.topology import KRAFT
 from emulator.worlds.simulated.world import SimulatedWorld
-from protocol.ids import TopicPartition
+from protocol.ids import Offset, TopicPartition
 from protocol.records.metadata_records import (
     MetadataBatch,
+    MetadataRecord,
     PartitionChangeRecord,
     PartitionRecord,
     RegisterBrokerRecord,
@@ -78,28 +79,37 @@ def broken_states(
     """
     image = MetadataImage()
     for batch in batches:
-        before = {(topic.topic_id, number): state for topic, number, state in image.partitions()}
-        changed: set[tuple[str, int]] = set()
-        epochs = {broker: known.epoch for broker, known in image.brokers.items()}
-        for record in batch.records:
-            if isinstance(record, PartitionChangeRecord | PartitionRecord):
-                changed.add((record.topic_id, record.partition))
-            if isinstance(record, RegisterBrokerRecord) and record.epoch < epochs.get(record.broker, -1):
-                text = f"broker-{record.broker}: after broker epoch {epochs[record.broker]} comes {record.epoch}"
-                yield Broken("broker-epoch", text)
-        image.apply_batch(batch)
-        registered = any(isinstance(record, RegisterBrokerRecord) for record in batch.records)
-        for topic, number, state in image.partitions():
-            place = (topic.topic, number)
-            if (topic.topic_id, number) in changed:
-                yield from _state(place, before.get((topic.topic_id, number)), state)
-            if not batch.records or (registered and not shrinks_at_restart):
-                continue
-            yield from _fenced(image, place, state, batch, elects_fenced=elects_fenced)
+        registered = False
+        for index, record in enumerate(batch.records):
+            changed = isinstance(record, PartitionChangeRecord)  # one batch may have several decisions
+            before = _partition_of(image, record) if changed else None
+            known = image.brokers.get(record.broker) if isinstance(record, RegisterBrokerRecord) else None
+            image.apply(record, Offset(batch.base_offset + index))
+            if isinstance(record, RegisterBrokerRecord):
+                registered = True
+                if known is not None and record.epoch < known.epoch:
+                    text = f"broker-{record.broker}: after broker epoch {known.epoch} comes {record.epoch}"
+                    yield Broken("broker-epoch", text)
+            elif isinstance(record, PartitionChangeRecord | PartitionRecord):
+                place = (image.topic_names[record.topic_id], record.partition)
+                state = _partition_of(image, record)
+                if state is not None:
+                    yield from _state(place, before, state)
+        image.apply_batch(MetadataBatch(batch.base_offset, batch.end, batch.epoch, ()))
+        if batch.records and not (registered and not shrinks_at_restart):
+            for topic, number, state in image.partitions():
+                yield from _fenced(image, (topic.topic, number), state, batch, elects_fenced=elects_fenced)
+
+
+def _partition_of(image: MetadataImage, record: MetadataRecord) -> PartitionRegistration | None:
+    """The partition of a record about one."""
+    if not isinstance(record, PartitionChangeRecord | PartitionRecord):
+        return None
+    return image.topics[image.topic_names[record.topic_id]].partitions.get(record.partition)
 
 
 def _state(place: TopicPartition, was: PartitionRegistration | None, now: PartitionRegistration) -> Iterator[Broken]:
-    """Rules of one state, and of its change by one batch (semantics 4.7, 6, 7)."""
+    """Rules of one state, and of its change by one record (semantics 4.7, 6, 7)."""
     name = f"{place[0]}-{place[1]}"
     if now.leader != -1 and now.leader not in now.isr:
         yield Broken("state", f"{name}: its leader {now.leader} is not in the ISR {list(now.isr)}", place)

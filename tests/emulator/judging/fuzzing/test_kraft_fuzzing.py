@@ -97,6 +97,16 @@ def test_an_election_outside_the_isr_is_found() -> None:
     assert "election" not in broken(unclean)
 
 
+def test_two_decisions_in_one_batch_are_two_changes() -> None:
+    joined = PartitionChangeRecord(TOPIC_ID, 0, isr=(BrokerId(0), BrokerId(1), BrokerId(2)))
+    elected = PartitionChangeRecord(TOPIC_ID, 0, leader=2)
+    log = batches()
+    end = log[-1].end
+    log.append(MetadataBatch(Offset(end), end + 2, LeaderEpoch(1), (joined, elected)))
+    assert [one.what for one in broken_states(log)] == []
+    assert broken(elected, joined) != []
+
+
 def test_fenced_leaders_and_members_are_found() -> None:
     assert broken(BrokerRegistrationChangeRecord(BrokerId(0), 0, fenced=1)) == ["fenced-leader", "fenced-in-isr"]
     assert broken(BrokerRegistrationChangeRecord(BrokerId(1), 1, fenced=1)) == ["fenced-in-isr"]
