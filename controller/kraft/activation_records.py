@@ -18,7 +18,8 @@ def activation_records(view: ClusterView, *, empty: bool) -> list[MetadataRecord
     if empty:
         level = settings.metadata_version or features.metadata_version
         records.append(FeatureLevelRecord(METADATA_VERSION, level))
-        wanted = int(features.elr_by_default) if settings.elr_version is None else settings.elr_version
+        given = settings.eligible_leader_replicas_version
+        wanted = int(features.elr_by_default) if given is None else given
         elr_enabled = wanted > 0 and level >= ELR_RECORDS
         if elr_enabled:
             records.append(FeatureLevelRecord(ELR_VERSION, wanted))

@@ -5,13 +5,11 @@ from typing import Any, Final
 
 import msgspec
 
-from controller.kraft.controller_features import ELR_VERSION, METADATA_VERSION
-
 
 class ControllerSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of one controller.
 
-    `metadata_version`, `elr_version`: levels of a new cluster; None: its release's.
+    `metadata_version`, `eligible_leader_replicas_version`: levels of a new cluster; None: its release's.
 
     Source: ServerConfigs, ReplicationConfigs, KRaftConfigs; `kafka-storage format --feature`.
     """
@@ -29,7 +27,7 @@ class ControllerSettings(msgspec.Struct, frozen=True, kw_only=True):
     default_replication_factor: int = 1
     delete_topic_enable: bool = True
     metadata_version: int | None = None
-    elr_version: int | None = None
+    eligible_leader_replicas_version: int | None = None
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> "ControllerSettings":
@@ -38,9 +36,6 @@ class ControllerSettings(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.convert(known, cls, strict=False)
 
 
-_NAMES: Final = {field: field.replace("_", ".") for field in ControllerSettings.__struct_fields__} | {
-    "metadata_version": METADATA_VERSION,
-    "elr_version": ELR_VERSION,
-}
+_NAMES: Final = {field: field.replace("_", ".") for field in ControllerSettings.__struct_fields__}
 MIN_ISR: Final = "min.insync.replicas"
 UNCLEAN_ELECTION: Final = "unclean.leader.election.enable"

@@ -19,6 +19,7 @@ from emulator.cli.play_options import (
     Lasting,
     Listed,
     Master,
+    Metadata,
     Parameters,
     Remote,
     ScenarioSettings,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 World = Literal["network", "sim"]
 Audit = Literal["spark", "oracle", "none"]
+Controllers = Literal["separate", "combined"]
 LogFile = Literal["server", "controller", "state-change"]
 
 
@@ -258,6 +260,11 @@ class UpOptions:
     name: str | None = None
     """The cluster's name; by default the topology's."""
     settings: Settings = Settings()
+    metadata: Metadata | None = None
+    """Where the cluster's metadata are; by default ZooKeeper up to Kafka 3.9, KRaft from 4.0 on."""
+    controllers: Controllers | None = None
+    """In KRaft: controllers in nodes of their own (separate, the default), or brokers that are
+    controllers too (combined)."""
     speed: float | None = None
     """Factor of the clock; by default the topology's, else 1."""
     seed: int = 1

@@ -1,12 +1,18 @@
 """Renames old commands and options in arguments; shows notices as lines of stderr."""
 
+import re
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TextIO
+from typing import Final, TextIO
 
 from emulator.old_names import OldName, notice, renamed_key, renamed_verb
+
+KAFKA: Final = "--kafka"
+KAFKA_VERSION: Final = "--kafka-version"
+VERSION: Final = re.compile(r"\d+(\.\d+)+(,\d+(\.\d+)+)*")
+"""A version, or several of a sweep."""
 
 
 def current_arguments(arguments: Sequence[str]) -> list[str]:
@@ -14,10 +20,22 @@ def current_arguments(arguments: Sequence[str]) -> list[str]:
     if not arguments:
         return []
     command, *rest = arguments
+    rest = with_version(rest)
     if (one := renamed_verb("command", command)) is not None:
         warnings.warn(OldName(notice(one)), stacklevel=2)
         return [one.name, *rest, *one.arguments]
     return [command, *(_current_option(command, word) for word in rest)]
+
+
+def with_version(words: Sequence[str]) -> list[str]:
+    """`--kafka 4.4` as `--kafka-version 4.4`; `--kafka` alone is a flag of `up`."""
+    found: list[str] = []
+    for position, word in enumerate(words):
+        name, equals, value = word.partition("=")
+        following = value if equals else next(iter(words[position + 1 :]), "")
+        is_version = name == KAFKA and VERSION.fullmatch(following) is not None
+        found.append(f"{KAFKA_VERSION}{equals}{value}" if is_version else word)
+    return found
 
 
 def _current_option(command: str, word: str) -> str:

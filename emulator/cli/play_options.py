@@ -5,7 +5,7 @@ is the help of its option.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, TypeVar, dataclass_transform
+from typing import Annotated, Literal, TypeVar, dataclass_transform
 
 from cyclopts import Parameter
 
@@ -29,9 +29,10 @@ Listed = Annotated[tuple[str, ...], _REPEATED]
 Setting = Annotated[Listed, Parameter(name="--set")]
 Files = Annotated[Listed, Parameter(name="--settings")]
 Parameters = Annotated[Listed, Parameter(name="--param")]
-KafkaVersion = Annotated[str | None, Parameter(help="The brokers' version, such as 2.6 or 0.10.2.")]
+KafkaVersion = Annotated[str | None, Parameter(help="Kafka's version, such as 2.6, 3.9 or 4.4.")]
 AnySetting = Annotated[Setting, Parameter(help="Any Kafka setting, `key=value`; repeatable.")]
 Verbose = Annotated[bool, Parameter(name=["--verbose", "-v"], negative=())]
+Metadata = Literal["zookeeper", "kraft"]
 Flag = Annotated[bool, Parameter(negative=())]
 Lasting = Annotated[str | None, Parameter(name="--for")]
 Master = Annotated[
@@ -71,6 +72,8 @@ class Settings:
 class ScenarioSettings(Settings):
     """Settings, and replacements of values in the scenario's file."""
 
+    metadata: Metadata | None = None
+    """Where the cluster's metadata are; by default as in the scenario, where the version allows it."""
     parameters: Parameters = ()
     """Replacement of a value in the scenario's file, such as sleep#2=30 or cut.at_s=12;
     repeatable."""

@@ -18,6 +18,7 @@ from protocol.messages.status_messages import (
     EnsembleStatus,
     NodeStatus,
     PartitionStatus,
+    QuorumStatus,
     SessionStatus,
     WaitingStatus,
     WorkloadStatus,
@@ -67,6 +68,7 @@ class NodeView(msgspec.Struct):
     controller: str = ""
     session: SessionStatus | None = None
     ensemble: EnsembleStatus | None = None
+    quorum: QuorumStatus | None = None
     metrics: dict[str, int] = {}
     workloads: dict[str, WorkloadStatus] = {}
     hardware: Hardware = SOUND
@@ -198,6 +200,7 @@ def _node_view(node: Node, life: Life | None, status: NodeStatus | None) -> Node
         view.controller = status.controller
         view.session = status.session
         view.ensemble = status.ensemble
+        view.quorum = status.quorum
         view.metrics = status.metrics
         view.workloads = status.workloads
         view.waiting, view.waiting_count = status.waiting, status.waiting_count

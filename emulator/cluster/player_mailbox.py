@@ -66,10 +66,10 @@ class PlayerMailbox:
         self._here = None
 
     def watch_running(self) -> None:
-        """Observe the brokers and session servers that run, and no others."""
+        """Observe the brokers, session servers and controllers that run, and no others."""
         running = self._cluster.running()
         for node in self._cluster.topology.nodes:
-            if "broker" in node.roles or "session" in node.roles:
+            if {"broker", "session", "controller"} & set(node.roles):
                 self._post(WatchNode(node.name, node.name in running))
 
     async def until(self, holds: Callable[[], bool]) -> None:

@@ -40,5 +40,6 @@ def given_for_cluster(
         by_broker={number: values for number, values in by_broker.items() if values},
         by_controller={node: values for node, values in own.items() if node not in numbers and values},
         brokers=tuple(numbers.values()),
+        metadata=compose.topology.metadata,
     )
     return AllGiven(everything, layer, tuple(dropped))

@@ -3,8 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
+from emulator.runs.metadata_mode import in_mode, mode_of_files
 from emulator.runs.resolve import Resolved, resolve
-from emulator.runs.scenario_sources import find_scenario, place_in_file
+from emulator.runs.scenario_sources import catalogue, find_scenario, place_in_file
 from emulator.runs.settings_files import read_settings_files
 from emulator.scenario.scenario_model import Scenario
 from emulator.settings.properties_files import SettingsFile
@@ -17,13 +20,35 @@ def resolve_named(
     overrides: Mapping[str, Any] | None = None,
     files: Sequence[str] = (),
     parameters: Sequence[str] = (),
+    metadata: str = "",
 ) -> Resolved:
     """Resolve a scenario by catalogue id or file, with the command line's settings.
 
-    `files`: as `--settings` takes them. Raises the errors of `find_scenario` and `resolve_found`.
+    `files`: as `--settings` takes them. `metadata`: the requested mode, "" none. Raises the errors of `find_in_mode`
+    and `resolve_found`.
     """
-    scenario, settings_files = find_scenario(given, parameters), read_settings_files(files)
-    return resolve_found(given, scenario, kafka_version, dict(overrides or {}), settings_files)
+    settings_files = read_settings_files(files)
+    mode = metadata or mode_of_files(settings_files, kafka_version)
+    scenario, note = find_in_mode(given, kafka_version, parameters, mode)
+    resolved = resolve_found(given, scenario, kafka_version, dict(overrides or {}), settings_files)
+    if not note:
+        return resolved
+    account = msgspec.structs.replace(resolved.account, warnings=(note, *resolved.account.warnings))
+    return msgspec.structs.replace(resolved, account=account)
+
+
+def find_in_mode(
+    given: str, kafka_version: str | None, parameters: Sequence[str] = (), metadata: str = ""
+) -> tuple[Scenario, str]:
+    """The scenario in the metadata mode of that version, and a note if it is another form.
+
+    Raises the errors of `find_scenario` and `in_mode`.
+    """
+
+    def twin(name: str) -> Scenario | None:
+        return find_scenario(name, parameters) if name in catalogue() else None
+
+    return in_mode(given, find_scenario(given, parameters), kafka_version, metadata, twin)
 
 
 def resolve_found(

@@ -86,6 +86,8 @@ def _judged(
             held, seen = _entry(what, _states(what, observations))
         case "controller":
             held, seen = _entry(what, [c for c in observations.controllers if c["controller"] is not None])
+        case "quorum":
+            held, seen = _quorum(what, _saw(observations, "quorum"))
         case "partitions":
             held, seen = _partitions(what, _saw(observations, "partitions"))
         case "isr_changes":
@@ -188,6 +190,26 @@ def _partitions(what: Mapping[str, Any], entries: list[Entry]) -> tuple[Held, An
                 seen[key] = entry.get(key)
                 held = held and same(expected, seen[key])
     return held, seen
+
+
+def _quorum(what: Mapping[str, Any], entries: list[Entry]) -> tuple[Held, Any]:
+    """A controller's answer to DescribeQuorum; without `controller` the leader's.
+
+    Only the leader answers without an error, with its epoch.
+    """
+    whose = what.get("controller")
+    entries = [one for one in entries if ("leader" in one if whose is None else one["controller"] == whose)]
+    nth = what.get("nth", len(entries))
+    if not 1 <= nth <= len(entries):
+        return False, None
+    entry = entries[nth - 1]
+    epoch = entry.get("epoch")
+    held = what.get("leads", "leader" in entry) == ("leader" in entry)
+    bounds = (what.get("epoch_at_least"), what.get("epoch_at_most"))
+    if any(bound is not None for bound in bounds):
+        low, high = bounds
+        held = held and epoch is not None and (low or epoch) <= epoch <= (epoch if high is None else high)
+    return held, {"leads": "leader" in entry, "epoch": epoch}
 
 
 def _attempts(what: Mapping[str, Any], observations: Observations) -> tuple[Held, Any]:

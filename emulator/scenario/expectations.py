@@ -13,8 +13,10 @@ One expectation has a `text` for people, and one subject with its expected value
     wait:       {called, nth, held}                             whether that wait was reached
     admin:      {verb, topic, nth, error}                       how a command that may fail ended
     snapshot:   {label, replicas, partition, values, epochs, high_watermark}   every replica named has this on disk
-    state:      {partition, nth, leader, leader_epoch, isr, controller_epoch, zk_version}
+    state:      {partition, nth, leader, leader_epoch, isr, controller_epoch, zk_version; in KRaft partition_epoch,
+                elr, last_known_elr, recovering}
     controller: {nth, controller, epoch}
+    quorum:     {controller, nth, leads, epoch_at_least, epoch_at_most}   its answer to describe-quorum, in KRaft
     partitions: {nth, partitions, led, preferred, in_sync, azs, not_led_by, leaders_apart, replicas_apart}
     isr_changes: {broker, change, at_least, at_most}            how often the broker asked for one, shrink or expand
     check:      {name, verdict, count}
@@ -183,7 +185,12 @@ SUBJECTS: dict[str, dict[str, ReadValue]] = {
     },
     "state": {
         "partition": lambda r, n: r.partition(n), "nth": _nth, "leader": _leader, "leader_epoch": _whole,
-        "isr": _brokers, "controller_epoch": _whole, "zk_version": _whole,
+        "isr": _brokers, "controller_epoch": _whole, "zk_version": _whole, "partition_epoch": _whole,
+        "elr": _brokers, "last_known_elr": _brokers, "recovering": lambda r, n: r.truth(n, "recovering"),
+    },
+    "quorum": {
+        "controller": lambda r, n: r.integer(n, "controller", low=0), "nth": _nth,
+        "leads": lambda r, n: r.truth(n, "leads"), "epoch_at_least": _whole, "epoch_at_most": _whole,
     },
     "controller": {"nth": _nth, "controller": lambda r, n: r.controller(n), "epoch": _whole},
     "partitions": {

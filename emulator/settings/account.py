@@ -101,7 +101,7 @@ def lines(account: Account) -> list[str]:
     text += _together("dropped", [(one.name, _file(one.where), one.why) for one in account.dropped])
     text += _together("set here", [(one.name, "", one.instead) for one in account.set_here])
     if account.passed_on:
-        text.append(f"not Kafka's own, ignored: {', '.join(account.passed_on)}")
+        text.append(f"not a known setting of Kafka, ignored: {', '.join(account.passed_on)}")
     if account.without_bearing:
         text.append(f"without bearing on replication: {', '.join(account.without_bearing)}")
     return text

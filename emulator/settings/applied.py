@@ -80,11 +80,16 @@ def _of_one_broker_only(files: Sequence[SettingsFile], brokers: Mapping[int, str
     of_brokers = [file for file in files if file.scope == BROKER]
     if any(file.broker is None for file in of_brokers) or {file.broker for file in of_brokers} >= set(brokers):
         return []
+    every = "for all brokers: --settings broker:"
     return [
-        f"{file.name} is broker-{file.broker}'s, by its broker.id; for all brokers: --settings broker:{file.name}"
+        f"{file.name} is broker-{file.broker}'s, by its {_id_name(file)}; {every}{file.name}"
         for file in of_brokers
         if file.by_id
     ]
+
+
+def _id_name(file: SettingsFile) -> str:
+    return "broker.id" if any(entry.name == "broker.id" for entry in file.entries) else "node.id"
 
 
 class _Reading:

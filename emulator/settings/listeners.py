@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
+from emulator.topology import KRAFT, ZOOKEEPER
 from protocol.versions import since
 
 LISTENERS, ADVERTISED, PROTOCOLS = "listeners", "advertised.listeners", "listener.security.protocol.map"
@@ -17,6 +18,7 @@ INTER_BROKER, SECURITY, CONTROL = (
     "control.plane.listener.name",
 )
 ADVERTISED_HOST, ADVERTISED_PORT, HOST, PORT = "advertised.host.name", "advertised.port", "host.name", "port"
+CONTROLLERS, ROLES = "controller.listener.names", "process.roles"
 LISTENER_NAMES: Final = (
     LISTENERS, ADVERTISED, PROTOCOLS, INTER_BROKER, SECURITY, CONTROL, ADVERTISED_HOST, ADVERTISED_PORT, HOST, PORT,
 )  # fmt: skip
@@ -28,12 +30,22 @@ _END_POINT: Final = re.compile(r"([^:]*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)
 Problem = tuple[tuple[str, ...], str]
 
 
-def broken_listeners(version: str, values: Mapping[str, Any], given: Collection[str]) -> Iterator[Problem]:
-    """(settings, problem) of the first problem. A placeholder is not validated."""
+def broken_listeners(
+    version: str, values: Mapping[str, Any], given: Collection[str], metadata: str = ZOOKEEPER
+) -> Iterator[Problem]:
+    """(settings, problem) of the first problem. A placeholder is not validated.
+
+    `metadata`: in KRaft controllers have listeners of their own, which are no brokers' (KafkaConfig.validateValues).
+    """
     if any("${" in str(values.get(name) or "") for name in LISTENER_NAMES):
         return
     named = since(version, "0.10.2")  # before, a listener's name was its security protocol
     protocols = security_protocols(values)
+    of_controllers = set(_parts(str(values.get(CONTROLLERS) or "").upper())) if metadata == KRAFT else set()
+    if of_controllers and PROTOCOLS not in given:
+        protocols |= _by_default(values, of_controllers)
+    if metadata == KRAFT and _parts(values.get(ROLES)) == ["controller"]:
+        return  # it has no listener for brokers and clients
     ours: dict[str, list[tuple[str, str, int]]] = {}
     listened, shown = (LISTENERS, HOST, PORT), (ADVERTISED, ADVERTISED_HOST, ADVERTISED_PORT)
     for names, ends in ((listened, _listeners(values)), (shown, _advertised(values))):
@@ -52,7 +64,7 @@ def broken_listeners(version: str, values: Mapping[str, Any], given: Collection[
         if problem:
             yield names, problem
             return
-    advertised_ends = ours[ADVERTISED] or ours[LISTENERS]
+    advertised_ends = [end for end in ours[ADVERTISED] or ours[LISTENERS] if end[0] not in of_controllers]
     if since(version, "1.0") and META_ADDRESS in [host for _, host, _ in advertised_ends]:
         by_default = "" if ours[ADVERTISED] else f"; without {ADVERTISED}, those of {LISTENERS} are advertised"
         yield (*shown, *listened), f"{ADVERTISED}: {META_ADDRESS} is no address that clients can connect to{by_default}"
@@ -77,6 +89,17 @@ def security_protocols(values: Mapping[str, Any]) -> dict[str, str]:
         pairs = [pair.strip().rpartition(":") for pair in str(values[PROTOCOLS]).split(",")]
         return {name.strip().upper(): protocol.strip() for name, _, protocol in pairs}
     return {name: name for name in SECURITY_PROTOCOLS}
+
+
+def _by_default(values: Mapping[str, Any], of_controllers: Collection[str]) -> dict[str, str]:
+    """Protocols of the controllers' listeners without a map: PLAINTEXT, unless some listener is encrypted.
+
+    (KafkaConfig.effectiveListenerSecurityProtocolMap)
+    """
+    names = [end.partition(":")[0].upper() for end in _parts(values.get(LISTENERS))]
+    if set(SECURITY_PROTOCOLS[1:]) & {*names, *of_controllers}:
+        return {}
+    return dict.fromkeys(of_controllers, SECURITY_PROTOCOLS[0])
 
 
 def inter_broker_protocol(values: Mapping[str, Any]) -> str:

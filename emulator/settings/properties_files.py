@@ -1,12 +1,12 @@
 """Settings files of users: the scope of a file, before any version is known.
 
 The scope is a prefix of the name (`producer:my.properties`, `broker-0:server-0.properties`), else follows from the
-file's name (`server.properties`), else from its keys. Without a prefix `broker.id` selects the broker.
+file's name (`server.properties`), else from its keys. Without a prefix `broker.id`, or `node.id`, selects the broker.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Final
 
@@ -57,7 +57,7 @@ class SettingsFile(msgspec.Struct, frozen=True):
     entries: tuple[Entry, ...]
     broker: int | None = None
     by_id: bool = False
-    """The file applies to one broker because it has broker.id."""
+    """The file applies to one broker because it has broker.id, or in KRaft node.id."""
     twice: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
 
@@ -92,10 +92,18 @@ def settings_file(file: Wanted, name: str, data: bytes) -> SettingsFile:
     )
     scope = file.scope or _scope_of(name, last)
     broker, by_id = file.broker, False
-    if scope == BROKER and not file.scope and "broker.id" in last:
-        broker = _broker_id(name, last["broker.id"])
+    own_id = _id_entry(last)
+    if scope == BROKER and not file.scope and own_id is not None:
+        broker = _broker_id(name, own_id)
         by_id = broker is not None
     return SettingsFile(name, scope, tuple(last.values()), broker, by_id, twice)
+
+
+def _id_entry(last: Mapping[str, Entry]) -> Entry | None:
+    """The entry with a broker's id: `broker.id`, in KRaft also `node.id`. A controller's file has none."""
+    roles = last["process.roles"].value if "process.roles" in last else "broker"
+    is_broker = "broker" in [role.strip() for role in roles.split(",")]
+    return last.get("broker.id") or (last.get("node.id") if is_broker else None)
 
 
 def _broker_id(name: str, entry: Entry) -> int | None:
@@ -105,7 +113,7 @@ def _broker_id(name: str, entry: Entry) -> int | None:
         return None
     broker = number_in(value)
     if broker is None:
-        raise UnusableFile(f"{name}:{entry.line}: broker.id: expected a whole number, got {entry.value!r}")
+        raise UnusableFile(f"{name}:{entry.line}: {entry.name}: expected a whole number, got {entry.value!r}")
     return broker
 
 

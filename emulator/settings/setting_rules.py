@@ -65,7 +65,7 @@ def contradictions(
             if message:
                 found.append(Contradiction(tuple(name for name in rule.names if name in given_names), message))
     if scope == BROKER and given_names & set(LISTENER_NAMES):
-        for names, message in broken_listeners(version, values, given_names):
+        for names, message in broken_listeners(version, values, given_names, metadata):
             found.append(Contradiction(tuple(name for name in names if name in given_names), message))
     return found
 
@@ -171,7 +171,7 @@ def _connection_overrides(values: Values) -> str:
 
 
 def _without_zookeeper(values: Values) -> str:
-    advice = "set `metadata: kraft` in the scenario, or remove it to play the cluster with ZooKeeper"
+    advice = "give --metadata kraft, or `metadata: kraft` in the scenario, or remove the setting"
     return f"process.roles: this cluster is not in KRaft mode; {advice}" if values["process.roles"] else ""
 
 

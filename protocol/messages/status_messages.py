@@ -94,7 +94,8 @@ class EnsembleStatus(msgspec.Struct):
 class QuorumStatus(msgspec.Struct):
     """A node of the quorum of KRaft. `state`: leader, follower, candidate, ...; of a broker observer.
 
-    `leader` -1: unknown. `high_watermark` -1: unknown in this epoch. `voters`: ids.
+    `leader` -1: unknown. `high_watermark` -1: unknown in this epoch. `voters`: ids. `broker_state`: of a broker, the
+    state of its lifecycle by its own view. `fenced`: of the active controller, the brokers that it has fenced.
     """
 
     state: str
@@ -103,6 +104,8 @@ class QuorumStatus(msgspec.Struct):
     high_watermark: OffsetField
     log_end: OffsetField
     voters: BrokerIds = []
+    broker_state: str = ""
+    fenced: BrokerIds = []
 
 
 class WorkloadStatus(msgspec.Struct):

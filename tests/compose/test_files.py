@@ -1,4 +1,4 @@
-"""The compose files: three topologies, one confinement of services, accepted by the tools."""
+"""The compose files: topologies, one confinement of services, accepted by the tools."""
 
 import shutil
 import subprocess
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from emulator.topology import Topology, three_azs
+from emulator.topology import KRAFT, Topology, three_azs
 from emulator.worlds.cluster_file.compose_files import read_cluster_file, topologies
 from emulator.worlds.cluster_file.interpolation import interpolate
 from emulator.worlds.cluster_file.networks import networks_of
@@ -24,6 +24,8 @@ TOPOLOGIES = {
     "three-az": three_azs(),
     "dedicated-controllers": three_azs(controllers=3),
     "six-brokers": three_azs(brokers=6),
+    "kraft-three-az": three_azs(metadata=KRAFT),
+    "kraft-three-az-combined": three_azs(metadata=KRAFT, combined=True),
 }
 
 COMPOSE = (("docker", "compose"), ("docker-compose",))
@@ -55,7 +57,8 @@ def test_every_file_is_one_of_these_topologies() -> None:
 def test_the_file_has_the_topology_of_its_name(name: str) -> None:
     cluster = read_cluster_file(FILES[name], {})
     assert cluster.topology == TOPOLOGIES[name]
-    assert (cluster.kafka_version, cluster.speed) == ("2.6", 1.0)
+    version = "4.4" if cluster.topology.metadata == KRAFT else "2.6"
+    assert (cluster.kafka_version, cluster.speed) == (version, 1.0)
 
 
 @pytest.mark.parametrize(("command", "name"), list(product(COMPOSE, FILES)))
@@ -95,11 +98,14 @@ def test_nodes_are_on_no_network_but_their_own_which_lead_nowhere_else(name: str
 
 
 def test_what_the_files_share_is_the_same_in_all() -> None:
-    names = [key for key in parsed("three-az") if key.startswith("x-")]
+    names = [key for key in parsed("kraft-three-az") if key.startswith("x-")]
     assert names
     shared = [{key: parsed(name)[key] for key in names} for name in FILES]
     for one in shared:  # what the audit mounts is of all nodes
         del one["x-spark"]["volumes"]
+        one["x-broker-environment"].pop("KAFKA_ZOOKEEPER_SESSION_TIMEOUT_MS", None)
+        for environment in ("x-node-environment", "x-broker-environment"):
+            del one[environment]["FAULTLINE_KAFKA_VERSION"]
     assert all(one == shared[0] for one in shared)
 
 

@@ -34,11 +34,17 @@ from emulator.run_layout import DATA_FOLDER, EVENTS_FOLDER, SETTINGS_FILE, event
 from emulator.runs.deployment_options import UnusableOption, check_seed, check_speed
 from emulator.runs.directory import fresh, prepare
 from emulator.runs.engine_choice import UNUSABLE_MACHINES, require_machines
+from emulator.runs.metadata_mode import mode_of_files
 from emulator.runs.settings_files import read_settings_files
 from emulator.screen import Screen
 from emulator.settings.account import Account
 from emulator.settings.setting_registry import parse_assignment
-from emulator.worlds.cluster_file.compose_files import NoClusterFile, named_topology, read_cluster_file
+from emulator.worlds.cluster_file.compose_files import (
+    NoClusterFile,
+    named_topology,
+    read_cluster_file,
+    topology_in_mode,
+)
 from emulator.worlds.network.spec import LOOPBACK
 from protocol.events import LEVELS
 
@@ -121,7 +127,9 @@ def prepared(options: UpOptions, topology: str = DEFAULT_TOPOLOGY) -> tuple[Path
     """The run's directory with the supervisor's input; notes on settings. Raises UNUSABLE_INPUT."""
     if not 0 <= options.wait <= READY_LIMIT_S_MAX:
         raise UnusableOption(f"--wait {options.wait:g}: from 0 to {READY_LIMIT_S_MAX:g} seconds")
-    file = named_topology(topology)
+    version, files = options.settings.kafka_version, read_settings_files(options.settings.files)
+    mode = options.metadata or mode_of_files(files, version)
+    file = named_topology(topology_in_mode(topology, version, mode, options.controllers or ""))
     given = read_cluster_file(file)
     name = given.name if options.name is None else options.name
     if not name.replace("-", "").replace("_", "").replace(".", "").isalnum():
@@ -137,7 +145,7 @@ def prepared(options: UpOptions, topology: str = DEFAULT_TOPOLOGY) -> tuple[Path
             raise NoCluster(f"cluster {name}: already runs ({one.directory}); stop it, or give another --name")
     check_places({}, options.out)
     overrides = dict(parse_assignment(text) for text in options.settings.overrides)
-    about = resolved(given, options.settings.kafka_version, overrides, read_settings_files(options.settings.files))
+    about = resolved(given, options.settings.kafka_version, overrides, files)
     spec = LiveSpec(
         name,
         about.spec,

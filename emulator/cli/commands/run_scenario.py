@@ -84,7 +84,8 @@ def checked(scenario: str, options: RunOptions) -> Resolved:
     """
     given = options.settings
     resolved = resolve_named(
-        scenario, given.kafka_version, dict(map(parse_assignment, given.overrides)), given.files, given.parameters
+        scenario, given.kafka_version, dict(map(parse_assignment, given.overrides)), given.files, given.parameters,
+        given.metadata or "",
     )
     check_seed(options.seed)
     of_network = {"--engine": options.engine, "--driver": options.driver, "--speed": options.speed}

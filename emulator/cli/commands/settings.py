@@ -11,6 +11,7 @@ from rich.console import Console
 from emulator.cli.commands.command_errors import reports_errors
 from emulator.cli.play_options import KafkaVersion
 from emulator.exit_codes import HELD
+from emulator.runs.metadata_mode import mode_of_files
 from emulator.runs.resolve import resolve
 from emulator.runs.settings_files import read_settings_files
 from emulator.scenario.scenario_model import Scenario
@@ -30,7 +31,8 @@ from emulator.settings.setting_registry import (
     nearest_setting,
 )
 from emulator.settings.setting_text import allowed, default_in, lifetime, updates
-from protocol.versions import DEFAULT_VERSION, UnknownVersion, UnusableProtocolVersion, ladder_name
+from emulator.topology import KRAFT, metadata_of, three_azs
+from protocol.versions import DEFAULT_VERSION, KRAFT_LADDER, UnknownVersion, UnusableProtocolVersion, ladder_name
 
 FILE_ENDINGS = (".properties", ".conf", ".cfg", ".yml", ".yaml")
 STANDINGS = (MODELLED, NOT_MODELLED, SET_HERE, WITHOUT_BEARING)
@@ -48,7 +50,7 @@ def settings_command(*names: str, kafka_version: KafkaVersion = None, json: bool
         Print as JSON.
     """
     out = Screen(highlight=False, soft_wrap=True)
-    version = ladder_name(kafka_version or DEFAULT_VERSION)
+    version = ladder_name(kafka_version or (KRAFT_LADDER[-1] if _in_kraft(names) else DEFAULT_VERSION))
     if not names:
         return _counted(out, json)
     files = [name for name in names if _names_file(name)]
@@ -73,8 +75,15 @@ def _names_file(name: str) -> bool:
 
 def _account(words: Sequence[str], version: str) -> Any:
     """Account of settings files in a cluster of three AZs."""
-    scenario = Scenario(id="settings", title="", kafka=(version,), steps=())
-    return resolve(scenario, version, None, read_settings_files(words)).account
+    files = read_settings_files(words)
+    metadata = metadata_of(version, mode_of_files(files, version))
+    scenario = Scenario(id="settings", title="", kafka=(version,), steps=(), topology=three_azs(metadata=metadata))
+    return resolve(scenario, version, None, files).account
+
+
+def _in_kraft(names: Sequence[str]) -> bool:
+    """Whether a file among the names is one of KRaft mode."""
+    return mode_of_files(read_settings_files([name for name in names if _names_file(name)]), None) == KRAFT
 
 
 def _known(name: str) -> list[Setting]:

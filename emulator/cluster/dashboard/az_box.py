@@ -5,6 +5,7 @@ from typing import NamedTuple
 from emulator.cluster.cluster_status import NodeView
 from emulator.cluster.dashboard.canvas import Canvas
 from emulator.cluster.dashboard.rates import ClientFigures
+from emulator.topology import broker_name
 
 ROLES_FIRST = ("broker", "controller", "session", "client")
 FRAME, TITLE = "grey50", "bold cyan"
@@ -12,6 +13,8 @@ GOOD, DOUBT, BAD, FAINT = "green", "yellow", "bold red", "grey50"
 CONTROLLER = "bold medium_purple1"
 SHORT_ROLES = {"leading": "leads", "following": "follow", "looking": "looks"}
 KILO = 10_000
+STALE_RECORDS = 10
+"""Records of the metadata log that a node may lack without a note: about five seconds of no-op records."""
 
 
 class Note(NamedTuple):
@@ -36,7 +39,26 @@ def mark(node: NodeView) -> tuple[str, str]:
     return ("●", GOOD) if node.answered else ("○", DOUBT)
 
 
-def note(node: NodeView, *, contradicted: bool) -> Note:
+class Quorum(NamedTuple):
+    """A KRaft cluster's newest state, by the nodes that answered.
+
+    `fenced`: brokers that the active controller of the highest epoch has fenced. `high_watermark`: the highest.
+    """
+
+    fenced: frozenset[str] = frozenset()
+    high_watermark: int = -1
+
+
+def quorum_of(nodes: dict[str, NodeView]) -> Quorum:
+    """State of the quorum; without one nothing is fenced or stale."""
+    known = [node.quorum for node in nodes.values() if node.quorum is not None]
+    active = [(node.controller_epoch, node.quorum) for node in nodes.values() if node.is_controller and node.quorum]
+    fenced = max(active, key=lambda one: one[0])[1].fenced if active else []
+    newest = max((one.high_watermark for one in known), default=-1)
+    return Quorum(frozenset(map(broker_name, fenced)), newest)
+
+
+def note(name: str, node: NodeView, quorum: Quorum, *, contradicted: bool) -> Note:
     """A node's note about its state. `contradicted`: another node also claims to be controller."""
     if not node.alive:
         return Note(("dead",), BAD) if node.incarnation else Note(("not started", "off"), FAINT)
@@ -47,6 +69,11 @@ def note(node: NodeView, *, contradicted: bool) -> Note:
     if node.is_controller:
         epoch = node.controller_epoch
         return Note((f"controller e{epoch}", f"ctrl e{epoch}", f"e{epoch}"), BAD if contradicted else CONTROLLER)
+    if name in quorum.fenced:
+        return Note(("fenced",), BAD)
+    if node.quorum is not None and 0 <= node.quorum.high_watermark < quorum.high_watermark - STALE_RECORDS:
+        behind = quorum.high_watermark - node.quorum.high_watermark
+        return Note((f"stale by {behind}", "stale"), DOUBT)
     if node.session is not None and node.session.state != "connected":
         state = node.session.state
         return Note((f"session {state}", state, "no session", "cut off"), DOUBT)
@@ -66,6 +93,7 @@ def draw_box(
     az: str,
     nodes: dict[str, NodeView],
     figures: ClientFigures | None,
+    quorum: Quorum,
     *,
     contradicted: bool,
 ) -> None:
@@ -81,7 +109,7 @@ def draw_box(
         character, style = mark(node)
         canvas.put(x + 2, line, character, style)
         canvas.put(x + 4, line, name[: inner - 2], "" if node.answered else FAINT)
-        shown_note = note(node, contradicted=contradicted)
+        shown_note = note(name, node, quorum, contradicted=contradicted)
         room = inner - 2 - len(name) - 1
         text = next((form for form in shown_note.forms if len(form) <= room), "")
         canvas.put(x + 2 + inner - len(text), line, text, shown_note.style)

@@ -9,7 +9,7 @@ from itertools import pairwise
 from rich.text import Text
 
 from emulator.cluster.cluster_status import ClusterStatus, LinkView, NodeView
-from emulator.cluster.dashboard.az_box import BAD, DOUBT, FRAME, GOOD, TITLE, draw_box, lines_needed
+from emulator.cluster.dashboard.az_box import BAD, DOUBT, FRAME, GOOD, TITLE, draw_box, lines_needed, quorum_of
 from emulator.cluster.dashboard.canvas import Canvas
 from emulator.cluster.dashboard.contradictions import controllers
 from emulator.cluster.dashboard.rates import client_figures
@@ -47,12 +47,13 @@ def az_map(status: ClusterStatus, width: int, previous: ClusterStatus | None = N
     box_width = (width - gap * (in_a_row - 1)) // in_a_row
     canvas = Canvas(width, box_height * rows + under)
     contradicted = len(controllers(status)) > 1
+    quorum = quorum_of(status.nodes)
     places: dict[str, tuple[int, int]] = {}
     for number, az in enumerate(names):
         x, y = number % in_a_row * (box_width + gap), number // in_a_row * box_height
         places[az] = (x, y)
         draw_box(
-            canvas, x, y, box_width, box_height, az, azs[az], figures.get(az), contradicted=contradicted
+            canvas, x, y, box_width, box_height, az, azs[az], figures.get(az), quorum, contradicted=contradicted
         )
     ways = {(link.from_az, link.to_az): link for link in status.links}
     if not joined:

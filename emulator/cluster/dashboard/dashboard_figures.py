@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from emulator.cluster.cluster_status import ClusterStatus, NodeView
-from emulator.cluster.dashboard.az_box import BAD, CONTROLLER, DOUBT, FAINT, GOOD
+from emulator.cluster.dashboard.az_box import BAD, CONTROLLER, DOUBT, FAINT, GOOD, STALE_RECORDS
 from emulator.cluster.dashboard.contradictions import controllers
 from emulator.topology import identifier_named
 
@@ -23,6 +23,7 @@ METRICS = (
     "MaxLag",
     "LeaderCount",
     "PartitionCount",
+    "FencedBrokerCount",
     "ZooKeeperExpiresPerSec.Count",
     "UncleanLeaderElectionsPerSec.Count",
     "FailedIsrUpdatesPerSec.Count",
@@ -32,14 +33,31 @@ ALARMS = {
     "OfflinePartitionsCount": BAD,
     "UnderReplicatedPartitions": DOUBT,
     "UnderMinIsrPartitionCount": BAD,
+    "FencedBrokerCount": DOUBT,
     "UncleanLeaderElectionsPerSec.Count": BAD,
     "MaxLag": DOUBT,
 }
 """Style of a value other than 0."""
 HEADS = ("session", "controller", "controller epoch")
+HEADS_IN_KRAFT = ("quorum", "active controller", "quorum epoch", "metadata offset")
+QUORUM_MARKS = {
+    "leader": ("L", CONTROLLER), "resigned": ("R", BAD), "candidate": ("C", DOUBT), "prospective": ("P", DOUBT),
+    "voted": ("V", DOUBT), "unattached": ("U", DOUBT), "follower": ("f", GOOD), "observer": ("o", GOOD),
+}  # fmt: skip
+"""Letters of the states in the quorum."""
 FEW = 4
-ONLY_IF_ANY = frozenset(METRICS[-3:])
+ONLY_IF_ANY = frozenset(METRICS[-4:])
 SESSION_MARKS = {"connected": ("●", GOOD), "disconnected": ("○", DOUBT), "expired": ("✕", BAD)}
+
+
+def in_kraft(status: ClusterStatus) -> bool:
+    """Whether some node is one of a KRaft quorum, or an observer of it."""
+    return any(node.quorum is not None for node in status.nodes.values())
+
+
+def heads(status: ClusterStatus) -> tuple[str, ...]:
+    """Heads of the rows above the metrics."""
+    return HEADS_IN_KRAFT if in_kraft(status) else HEADS
 
 
 def columns(status: ClusterStatus) -> list[tuple[str, NodeView]]:
@@ -56,7 +74,7 @@ def short_name(name: str) -> str:
 
 def figures_width(status: ClusterStatus) -> int:
     """Columns that `figures_table` takes."""
-    names = [*_names(status), *HEADS]
+    names = [*_names(status), *heads(status)]
     return max(map(len, names)) + sum(1 + _column_width(status, name, node) for name, node in columns(status))
 
 
@@ -69,10 +87,13 @@ def figures_table(status: ClusterStatus, lines: int) -> Table:
         table.add_column(
             short_name(name), justify="right", min_width=_column_width(status, name, node), no_wrap=True
         )
-    sessions = [_session(node) for _, node in nodes]
-    for head, cells in zip(HEADS, (sessions, _controllers(status, nodes), _epochs(nodes)), strict=True):
+    first = [_quorum(node) for _, node in nodes] if in_kraft(status) else [_session(node) for _, node in nodes]
+    rows: list[Iterable[Text]] = [first, _controllers(status, nodes), _epochs(nodes)]
+    if in_kraft(status):
+        rows.append(_offsets(nodes))
+    for head, cells in zip(heads(status), rows, strict=True):
         table.add_row(head, *cells)
-    for metric in _names(status)[: max(0, lines - 1 - len(HEADS))]:
+    for metric in _names(status)[: max(0, lines - 1 - len(rows))]:
         table.add_row(metric, *(_figure(node, metric) for _, node in nodes))
     return table
 
@@ -94,6 +115,8 @@ def figures_words(status: ClusterStatus, width: int, lines: int) -> list[Text]:
 def _column_width(status: ClusterStatus, name: str, node: NodeView) -> int:
     """Width of a node's column; a blank more if there are few nodes."""
     values = [str(node.metrics.get(metric, 0)) for metric in _names(status)] + [str(node.controller_epoch)]
+    if node.quorum is not None:
+        values.append(str(node.quorum.high_watermark))
     least = 3 if len(columns(status)) <= FEW else 2
     return max(least, len(short_name(name)), *map(len, values))
 
@@ -117,6 +140,20 @@ def _session(node: NodeView) -> Text:
     if node.session is None:
         return Text("-", FAINT)
     return Text(*SESSION_MARKS.get(node.session.state, ("?", DOUBT)))
+
+
+def _quorum(node: NodeView) -> Text:
+    if node.quorum is None:
+        return Text("-", FAINT)
+    return Text(*QUORUM_MARKS.get(node.quorum.state, (node.quorum.state[:1] or "?", DOUBT)))
+
+
+def _offsets(nodes: list[tuple[str, NodeView]]) -> Iterable[Text]:
+    """High watermark of the metadata log as each node knows it."""
+    newest = max((node.quorum.high_watermark for _, node in nodes if node.quorum is not None), default=-1)
+    for _, node in nodes:
+        known = node.quorum.high_watermark if node.quorum is not None else -1
+        yield Text(str(known) if known >= 0 else "-", DOUBT if known < newest - STALE_RECORDS else FAINT)
 
 
 def _cut_off(node: NodeView) -> bool:

@@ -21,7 +21,7 @@ from emulator.cluster.cluster_status import ClusterStatus, FaultView
 from emulator.cluster.dashboard.az_box import BAD, DOUBT, FAINT, GOOD
 from emulator.cluster.dashboard.az_map import az_map
 from emulator.cluster.dashboard.contradictions import Claim, controllers, dual_leaders
-from emulator.cluster.dashboard.dashboard_figures import figures_table, figures_width, figures_words
+from emulator.cluster.dashboard.dashboard_figures import figures_table, figures_width, figures_words, in_kraft
 from emulator.cluster.dashboard.partitions import Group, groups, partition_table
 
 BANNER = "bold white on red"
@@ -40,6 +40,12 @@ LEGEND = Text.from_markup(
     overflow="ellipsis",
 )
 LEGEND.no_wrap = True
+LEGEND_IN_KRAFT = Text.from_markup(
+    "[grey50]clients [green]✓[/] acked [bold red]✗[/] failed [yellow]?[/] unknown [cyan]↓[/] read"
+    "   [green]★[/] says it leads   quorum [medium_purple1]L[/] leader [green]f[/] follower [green]o[/] observer[/]",
+    overflow="ellipsis",
+)
+LEGEND_IN_KRAFT.no_wrap = True
 ROOMY = 30
 """Lines from which on there is room for an empty one and the legend."""
 LINES_MIN = 5
@@ -61,7 +67,8 @@ def view(
     parts: list[RenderableType] = [_title(now, width), *_banners(now, width)]
     faults = _faults(now, width)
     faults += _findings(now, width)
-    after: list[RenderableType] = [LEGEND] if height is None or height >= ROOMY else []
+    legend = LEGEND_IN_KRAFT if in_kraft(now) else LEGEND
+    after: list[RenderableType] = [legend] if height is None or height >= ROOMY else []
     if after:
         faults.append(Text(""))
     room = height - len(parts) - len(faults) - len(after) if height is not None else None

@@ -7,6 +7,7 @@ from emulator.machines.broker.broker import Broker
 from emulator.machines.broker.broker_metrics import broker_metrics
 from emulator.machines.broker.partition import Partition
 from emulator.machines.client.session_client import SessionClient
+from emulator.machines.node.controller_part import ControllerPart
 from emulator.machines.node.quorum_member import QuorumMember
 from emulator.machines.node.quorum_observers import quorum_status
 from emulator.topology import node_name
@@ -37,20 +38,23 @@ def broker_status(
     )
 
 
-def kraft_broker_status(broker: Broker, member: QuorumMember, now_ms: float, *, active: bool = False) -> NodeStatus:
-    """Status of a KRaft broker. `active`: a combined one's controller is."""
+def kraft_broker_status(
+    broker: Broker, member: QuorumMember, state: str, now_ms: float, controller: ControllerPart | None
+) -> NodeStatus:
+    """Status of a KRaft broker. `state`: of its lifecycle; `controller`: a combined node's."""
+    active = controller is not None and controller.active
     waiting = list(_waiting(broker, ()))
     return NodeStatus(
         is_controller=active,
         controller_epoch=ControllerEpoch(member.epoch),
         controller=member.voter_name(member.leader) or "",
         partitions=_partitions(broker, now_ms),
-        metrics=broker_metrics(broker),
+        metrics={**broker_metrics(broker), **(controller.metrics if controller is not None else {})},
         waiting=waiting[:WAITING_MAX],
         waiting_count=len(waiting),
         queued=broker.requests.queued,
         pipelined=broker.requests.pipelined,
-        quorum=quorum_status(member),
+        quorum=quorum_status(member, state, controller.fenced if controller is not None else ()),
     )
 
 

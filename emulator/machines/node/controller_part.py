@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol
 
 from controller.kraft.controller_log import ControllerLog
 from controller.kraft.controller_settings import ControllerSettings
+from controller.kraft.metadata_image import MetadataImage
 from controller.quorum.settings import QuorumSettings
 from emulator.machines.node.quorum_member import QuorumMember
 from emulator.machines.node.quorum_observers import QuorumObservers, describe_quorum, quorum_status
@@ -43,6 +44,8 @@ class ControllerMachine(Protocol):
     def claimed_epoch(self) -> LeaderEpoch: ...
     @property
     def due_at_ms(self) -> float: ...
+    @property
+    def image(self) -> MetadataImage: ...
     def leader_changed(self, now: Now, leader: BrokerId, epoch: LeaderEpoch) -> None: ...
     def committed(self, now: Now, batches: Sequence[MetadataBatch]) -> None: ...
     def handle(self, now: Now, request: Message, reply: Callable[[Message], None]) -> None: ...
@@ -114,6 +117,11 @@ class ControllerPart:
         session_ms = ControllerSettings.from_settings(self._settings).broker_session_timeout_ms
         quorum = QuorumSettings.from_settings(self._settings)
         return int(session_ms) + quorum.fetch_timeout_ms + 2 * quorum.election_timeout_ms
+
+    @property
+    def image(self) -> MetadataImage:
+        """The committed state, as this controller has read it."""
+        return self._controller.image if self._controller is not None else MetadataImage()
 
     # --- from the member ---
 
@@ -215,5 +223,27 @@ class ControllerPart:
             is_controller=self.active,
             controller_epoch=ControllerEpoch(member.epoch),
             controller=node_name(member.leader) if member.leader != NO_BROKER else "",
-            quorum=quorum_status(member),
+            metrics=self.metrics,
+            quorum=quorum_status(member, fenced=self.fenced),
         )
+
+    @property
+    def fenced(self) -> list[BrokerId]:
+        """Brokers that this controller has fenced, by its committed state; none while it is not active."""
+        if self._controller is None or not self.active:
+            return []
+        return sorted(broker for broker, known in self._controller.image.brokers.items() if known.fenced)
+
+    @property
+    def metrics(self) -> dict[str, int]:
+        """Numbers under the names of Kafka's `kafka.controller:type=KafkaController`; all 0 while it is not active."""
+        image = self._controller.image if self._controller is not None and self.active else MetadataImage()
+        fenced = len(self.fenced)
+        states = [state for _, _, state in image.partitions()]
+        return {
+            "ActiveControllerCount": int(self.active),
+            "ActiveBrokerCount": len(image.brokers) - fenced,
+            "FencedBrokerCount": fenced,
+            "GlobalPartitionCount": len(states),
+            "OfflinePartitionsCount": sum(state.leader == NO_BROKER for state in states),
+        }

@@ -5,6 +5,7 @@ Controllers vote, brokers observe. The process learns two things: committed batc
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import inf
 from typing import Any, Final
 
 from controller.quorum import quorum_inputs as q
@@ -29,6 +30,8 @@ from protocol.records.metadata_records import MetadataBatch, MetadataRecord
 from protocol.records.schema_fields import UnreadableRecord
 
 WAKE_UP: Final = ("quorum-wake-up",)
+OVERDUE_MS: Final = 100.0
+"""Lateness of a wake-up after which it comes before other inputs: the process was paused."""
 UNANSWERED_MAX: Final = 16
 """Bound of one connection's requests without a response. A peer of Kafka's has one; more cost the connection."""
 
@@ -64,6 +67,7 @@ class QuorumMember:
         The node knows requests by this number, because each incarnation of a sender counts its own anew.
         """
         self._received = 0
+        self._wake_at_ms = inf
         self._failed = False
         self._notices: deque[q.Committed | q.LeaderChanged | q.QuorumFailed] = deque()
         self._delivering = False
@@ -92,7 +96,7 @@ class QuorumMember:
         for voter, name in self._voters.items():
             if voter != self.me:
                 self._peers[voter] = PeerConnection(
-                    voter, name, self._settings.request_timeout_ms,
+                    voter, name, self._settings.request_timeout_ms, chance,
                     lambda now, peer, correlation, response: self._answered(now, out, peer, correlation, response),
                 )  # fmt: skip
         self._input(now, out, q.QuorumStarted())
@@ -240,9 +244,20 @@ class QuorumMember:
     # --- the machine ---
 
     def _input(self, now: Now, out: Outbox, event: q.QuorumInput) -> list[q.QuorumEffect]:
+        """Handle one input, and before it a wake-up that is overdue.
+
+        After a pause the timeouts come before what has arrived meanwhile. Source: KafkaRaftClient.poll.
+        """
+        if self._wake_at_ms + OVERDUE_MS <= now.mono_ms:
+            self._step(now, out, q.WokenUp())
+        return self._step(now, out, event)
+
+    def _step(self, now: Now, out: Outbox, event: q.QuorumInput) -> list[q.QuorumEffect]:
         node = self._node
         if node is None or self.ended:
             return []
+        if isinstance(event, q.WokenUp):
+            self._wake_at_ms = inf
         try:
             effects = node.step(now, event)
         except StorageError as error:
@@ -256,6 +271,7 @@ class QuorumMember:
                 if request is not None:
                     out.send(request[0], effect.response, request[1])
             elif isinstance(effect, q.WakeUp):
+                self._wake_at_ms = effect.at_ms
                 out.set_timer(WAKE_UP, max(0.0, effect.at_ms - now.mono_ms), self._woken_up)
             elif isinstance(effect, q.Committed | q.LeaderChanged | q.QuorumFailed):
                 self._notices.append(effect)

@@ -104,7 +104,8 @@ def describe_quorum(member: QuorumMember, now: Now) -> DescribeQuorumResponse:
     )  # fmt: skip
 
 
-def quorum_status(member: QuorumMember) -> QuorumStatus:
+def quorum_status(member: QuorumMember, broker_state: str = "", fenced: Sequence[BrokerId] = ()) -> QuorumStatus:
     return QuorumStatus(
-        member.state_name, member.epoch, member.leader, member.high_watermark, member.log_end, member.voters
-    )
+        member.state_name, member.epoch, member.leader, member.high_watermark, member.log_end, member.voters,
+        broker_state, list(fenced),
+    )  # fmt: skip

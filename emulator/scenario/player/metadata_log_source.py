@@ -86,6 +86,8 @@ class MetadataLogSource:
                 what |= self._apply(now, batch)
             except (UnreadableRecord, ValueError) as error:
                 self._refused(node, f"metadata log at {batch.base_offset}: {error}")
+        if "states" in what:  # a broker may have shown them before this report came
+            self.brokers_changed()
         return what
 
     def lost(self, now: Now, node: str) -> set[str]:

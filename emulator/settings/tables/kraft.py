@@ -11,6 +11,12 @@ TITLE = "Kafka without ZooKeeper (KRaft)"
 ACTING = "The quorum of KRaft, its controller and its brokers"
 """Title of those that act in KRaft mode. With ZooKeeper they have no effect."""
 
+_NEWEST = (
+    7, ("3.4", 8), ("3.5", 11), ("3.6", 14), ("3.7", 19), ("3.8", 20), ("3.9", 21), ("4.0", 25), ("4.1", 27),
+    ("4.2", 29), ("4.3", 30), ("4.4", 33),
+)  # fmt: skip
+"""Level of `metadata.version` of a new cluster, which `kafka-storage format --feature` sets."""
+
 GROUPS: tuple[Group, ...] = (
     modelled(
         ACTING,
@@ -25,6 +31,8 @@ GROUPS: tuple[Group, ...] = (
         integer("broker.session.timeout.ms", 9000, since="2.8"),
         integer("initial.broker.registration.timeout.ms", 60000, since="2.8"),
         long("unclean.leader.election.interval.ms", 300000, low=1, since="3.9"),
+        integer("metadata.version", _NEWEST, low=7, high=33, since="3.3"),
+        integer("eligible.leader.replicas.version", (0, ("4.1", 1)), low=0, high=1, since="4.0"),
     ),
     without_bearing(
         TITLE,

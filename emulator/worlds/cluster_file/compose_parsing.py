@@ -9,7 +9,7 @@ from emulator.scenario.document import ScenarioErrors, nearest
 from emulator.scenario.topology_reading import MAX_NODES
 from emulator.settings.setting import Value
 from emulator.settings.setting_registry import UnusableSetting
-from emulator.topology import OBSERVER, Topology
+from emulator.topology import KRAFT, OBSERVER, ZOOKEEPER, Topology
 from emulator.topology import Node as ClusterNode
 from emulator.worlds.cluster_file import settings as s
 from emulator.worlds.cluster_file.cluster_model import ClusterFile
@@ -48,10 +48,12 @@ def _cluster(reader: ComposeReader, root: Node, path: Path) -> ClusterFile | Non
         _check_variables(reader, service)
     version = _version(reader, services)
     session = _session(reader, services)
+    in_zookeeper = any("session" in service.node.roles for service in services)
+    nodes = (*(service.node for service in services), ClusterNode(OBSERVER, ("observer",), 0, ""))
     return ClusterFile(
         path=path,
         name=path.stem,
-        topology=Topology((*(service.node for service in services), ClusterNode(OBSERVER, ("observer",), 0, ""))),
+        topology=Topology(nodes, ZOOKEEPER if in_zookeeper else KRAFT),
         kafka_version=version,
         settings={service.node.name: _settings(reader, service, version) for service in services if _decides(service)},
         session=session,
@@ -73,8 +75,10 @@ def _check_numbers(reader: ComposeReader, place: Node, services: list[Service]) 
     for role in ("broker", "controller"):
         if not count(role):
             reader.problem(place, f"no service has the role {role}")
-    if count("session") not in (1, 3, 5):
-        reader.problem(place, f"a session ensemble has 1, 3 or 5 servers, got {count('session')}")
+    if count("session") not in (0, 1, 3, 5):
+        reader.problem(
+            place, f"a session ensemble has 1, 3 or 5 servers, and a KRaft cluster none; got {count('session')}"
+        )
 
 
 def _check_variables(reader: ComposeReader, service: Service) -> None:

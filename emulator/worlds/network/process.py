@@ -15,6 +15,7 @@ from typing import Final
 import trio
 
 from emulator.machines.node.broker_node import BrokerNode
+from emulator.machines.node.kraft_broker_node import KraftBrokerNode
 from emulator.orphans import EXIT_ORPHANED
 from emulator.storage.disk import DiskFiles
 from emulator.worlds.network.arrivals import Arrivals
@@ -84,7 +85,7 @@ async def _run(order: ProcessOrder, machine: object, listener: socket.socket, fi
 def _kafka_listeners(shell: NodeShell, machine: object) -> list[Callable[[], Awaitable[None]]]:
     """A broker's listener for Kafka clients, if it has one."""
     settings = shell.settings
-    if not settings.kafka or not isinstance(machine, BrokerNode):
+    if not settings.kafka or not isinstance(machine, BrokerNode | KraftBrokerNode):
         return []
     from emulator.worlds.network.kafka_listener.advertised_listeners import places_of
     from emulator.worlds.network.kafka_listener.kafka_listeners import KafkaListeners

@@ -19,8 +19,8 @@ PROTOCOLS = "INSIDE:PLAINTEXT,OUTSIDE:SSL"
 SASL = {"listeners": "SASL_PLAINTEXT://a:9092", "security.inter.broker.protocol": "SASL_PLAINTEXT"}
 
 KRAFT = (
-    "process.roles: this cluster is not in KRaft mode; set `metadata: kraft` in the scenario, or remove it to play the "
-    "cluster with ZooKeeper"
+    "process.roles: this cluster is not in KRaft mode; give --metadata kraft, or `metadata: kraft` in the scenario, or "
+    "remove the setting"
 )
 
 REFUSED: list[tuple[dict[str, Any], str, str, str]] = [

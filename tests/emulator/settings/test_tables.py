@@ -11,6 +11,7 @@ from docs.generate.uses import FILES_OF_SETTINGS, used_names
 from emulator.check_table import CHECKS
 from emulator.machines.broker.settings import TOPIC_OVERRIDES, BrokerSettings
 from emulator.machines.client.client_settings import consumer_settings, old_consumer_settings, producer_settings
+from emulator.machines.node.broker_lifecycle import LifecycleSettings
 from emulator.runs.resolve import SESSION_SETTINGS
 from emulator.settings.bearing import MODELLED, NOT_MODELLED, Group
 from emulator.settings.java_names import java_consumer, java_producer
@@ -75,7 +76,8 @@ def test_brokers_act_on_what_is_called_modelled() -> None:
     fields = {field_of(setting) for setting in MODELLED_ONES if setting.scope in (BROKER, TOPIC)}
     fields -= {"inter_broker_protocol_version"}  # gates act on it
     quorum = {f"controller_quorum_{name}" for name in QuorumSettings.__struct_fields__}
-    known = {*BrokerSettings.__struct_fields__, *ControllerSettings.__struct_fields__, *quorum}
+    lifecycle = {*LifecycleSettings.__struct_fields__}
+    known = {*BrokerSettings.__struct_fields__, *ControllerSettings.__struct_fields__, *quorum, *lifecycle}
     assert fields <= known
     read |= {f"controller_quorum_{name}" for name in read & set(QuorumSettings.__struct_fields__)}
     assert fields <= read

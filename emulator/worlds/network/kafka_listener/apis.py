@@ -69,6 +69,19 @@ FIRST_WITH_TIMESTAMPS: Final[dict[int, int]] = {PRODUCE: 2, FETCH: 2}
 """{API: the first version whose records are messages of magic 1}."""
 
 
+FIRST_WITHOUT_OLD_VERSIONS: Final = "4.0"
+"""First Kafka version without the protocol versions below OLDEST (KIP-896)."""
+OLDEST: Final[dict[int, int]] = {
+    PRODUCE: 3, FETCH: 4, LIST_OFFSETS: 1, OFFSET_COMMIT: 2, OFFSET_FETCH: 1, JOIN_GROUP: 2, CREATE_TOPICS: 2,
+    DELETE_TOPICS: 1, OFFSET_FOR_LEADER_EPOCH: 2, DESCRIBE_ACLS: 1, CREATE_ACLS: 1, DELETE_ACLS: 1,
+    DESCRIBE_CONFIGS: 1, ALTER_REPLICA_LOG_DIRS: 1, DESCRIBE_LOG_DIRS: 1,
+}  # fmt: skip
+"""{API: its oldest version from 4.0 on (KIP-896)}; 0 of the others.
+
+Kafka itself advertises Produce from 0 on, and refuses 0 to 2 (KAFKA-18659).
+"""
+
+
 class Range(NamedTuple):
     """Range of versions, both ends included."""
 
@@ -132,7 +145,7 @@ ADVERTISED: Final[dict[int, tuple[tuple[str, int], ...]]] = {
     DESCRIBE_CLUSTER: (("2.8", 0), ("3.7", 1)),
     DESCRIBE_PRODUCERS: (("2.8", 0),),
 }  # fmt: skip
-"""{API: (first Kafka version, newest API version)}; the oldest is 0.
+"""{API: (first Kafka version, newest API version)}; the oldest is 0, or OLDEST.
 
 Source: brokers' answers to ApiVersions; from 3.0 on the messages' definitions at the release tags.
 """
@@ -204,13 +217,14 @@ With them every decoded request is a valid message of ours.
 def apis_of(gates: Gates) -> dict[int, Range]:
     """{API: versions that this broker advertises}, in order of the keys."""
     first = FIRST_WITH_BATCHES if gates.record_magic >= 2 else FIRST_WITH_TIMESTAMPS
+    oldest = OLDEST if since(gates.binary, FIRST_WITHOUT_OLD_VERSIONS) else {}
     spoken: dict[int, Range] = {}
     for key, steps in sorted(ADVERTISED.items()):
         reached = [most for version, most in steps if since(gates.binary, version)]
         built = BUILT.get(key)
         if not reached or built is None:
             continue
-        range_ = Range(max(built.least, first.get(key, 0)), min(built.most, reached[-1]))
+        range_ = Range(max(built.least, first.get(key, 0), oldest.get(key, 0)), min(built.most, reached[-1]))
         if range_.least <= range_.most:
             spoken[key] = range_
     return spoken
