@@ -80,7 +80,6 @@ def test_a_new_assignment_counts_from_its_record() -> None:
 
 
 def test_a_cleared_elr_is_a_state() -> None:
-    history = History(
-        TopicRecord("t", "A"), partition(), change(isr=ALL[:1], leader=UNCHANGED, elr=(BrokerId(1),)), ClearElrRecord("t")
-    )
+    eligible = change(isr=ALL[:1], leader=UNCHANGED, elr=(BrokerId(1),))
+    history = History(TopicRecord("t", "A"), partition(), eligible, ClearElrRecord("t"))
     assert [state.elr for state in history.committed.states] == [(), (1,), ()]
