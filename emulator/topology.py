@@ -29,7 +29,9 @@ class NoSuchMode(UnknownVersion):
 
 
 def metadata_of(version: str, requested: str = "") -> str:
-    """ZOOKEEPER or KRAFT: the mode of a run. By default ZooKeeper up to 3.9, and KRaft from 4.0 on.
+    """ZOOKEEPER or KRAFT: the mode of a run.
+
+    By default ZooKeeper up to 3.9, and KRaft from 4.0 on.
 
     Raises UnknownVersion, NoSuchMode.
     """

@@ -24,7 +24,9 @@ OBSERVER_TIMEOUT_MS = 300_000.0
 
 
 class FetchTimes(NamedTuple):
-    """Times of a replica: of its last fetch, and when it last had all records (-1: never). Monotonic.
+    """Times of a replica: of its last fetch, and when it last had all records (-1: never).
+
+    Monotonic.
 
     `leader_end`: end of the leader's log at the last fetch.
     """

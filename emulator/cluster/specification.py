@@ -79,7 +79,9 @@ def no_listener(speed: float, version: str) -> str:
 def resolved(
     given: ClusterFile, kafka_version: str | None, overrides: dict[str, Any], files: Sequence[SettingsFile] = ()
 ) -> Resolved:
-    """Resolve the cluster file. Raises UnknownVersion, NoSuchMode, UnusableSetting, UnusableFile.
+    """Resolve the cluster file.
+
+    Raises UnknownVersion, NoSuchMode, UnusableSetting, UnusableFile.
 
     `overrides` are in force on every node, and so are settings in `files`, except one broker's. Also raises
     UnusableProtocolVersion.

@@ -84,11 +84,17 @@ def steps_of_recording(recording: Observations) -> tuple[m.AnyStep, ...]:
 
 
 STARTED_S: Final = 1.0
-"""Minimum time that a start took whose script waited for the broker. No broker starts as fast."""
+"""Minimum time that a start took whose script waited for the broker.
+
+No broker starts as fast.
+"""
 
 
 def _kraft_start(step: m.Start, timeline: list[Entry], index: int) -> Iterator[m.AnyStep]:
-    """A broker's start in KRaft. Some scripts wait for the broker, some go on at once: only the times tell."""
+    """A broker's start in KRaft.
+
+    Some scripts wait for the broker, some go on at once: only the times tell.
+    """
     name = f"start {step.node} at {index}"
     yield m.Background(name=name, step=step)
     following = timeline[index + 1] if index + 1 < len(timeline) else timeline[index]

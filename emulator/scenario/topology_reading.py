@@ -22,7 +22,10 @@ MAX_NODES = 100
 
 
 def read_topology(reader: StepReader, fields: Mapping[str, Node], version: str) -> Topology:
-    """Topology of a file's `metadata`, `nodes` and `topology`. `version`: the scenario's default."""
+    """Topology of a file's `metadata`, `nodes` and `topology`.
+
+    `version`: the scenario's default.
+    """
     requested = nodes = None
     if "metadata" in fields:
         requested = reader.word(fields["metadata"], "place of the metadata", (ZOOKEEPER, KRAFT))

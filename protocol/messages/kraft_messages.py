@@ -29,7 +29,10 @@ RegistrationEpoch = Annotated[Int64, unit("offset", "of the broker's registratio
 
 @register
 class BrokerRegistrationRequest(Message):
-    """Registration of a broker's process (KIP-631). `previous_epoch`: of its last life, if that stopped cleanly."""
+    """Registration of a broker's process (KIP-631).
+
+    `previous_epoch`: of its last life, if that stopped cleanly.
+    """
 
     API_KEY = 62
     API_NAME = "BrokerRegistration"
@@ -53,7 +56,10 @@ class BrokerRegistrationResponse(Message):
 
 @register
 class BrokerHeartbeatRequest(Message):
-    """Heartbeat of a registered broker. `metadata_offset`: the last offset that it has applied, -1 none."""
+    """Heartbeat of a registered broker.
+
+    `metadata_offset`: the last offset that it has applied, -1 none.
+    """
 
     API_KEY = 63
     API_NAME = "BrokerHeartbeat"

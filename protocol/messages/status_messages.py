@@ -92,7 +92,9 @@ class EnsembleStatus(msgspec.Struct):
 
 
 class QuorumStatus(msgspec.Struct):
-    """A node of the quorum of KRaft. `state`: leader, follower, candidate, ...; of a broker observer.
+    """A node of the quorum of KRaft.
+
+    `state`: leader, follower, candidate, ...; of a broker observer.
 
     `leader` -1: unknown. `high_watermark` -1: unknown in this epoch. `voters`: ids. `broker_state`: of a broker, the
     state of its lifecycle by its own view. `fenced`: of the active controller, the brokers that it has fenced.

@@ -24,7 +24,10 @@ class FeatureLevelRecord(msgspec.Struct, frozen=True, gc=False):
 
 
 class RegisterBrokerRecord(msgspec.Struct, frozen=True, gc=False):
-    """A broker's registration; its epoch is the record's offset or below. `node`: the host of its listener."""
+    """A broker's registration; its epoch is the record's offset or below.
+
+    `node`: the host of its listener.
+    """
 
     broker: BrokerId
     incarnation: str
@@ -94,7 +97,10 @@ class PartitionChangeRecord(msgspec.Struct, frozen=True, gc=False):
 
 
 class ConfigRecord(msgspec.Struct, frozen=True, gc=False):
-    """A dynamic setting of a topic (`kind` 2) or of brokers (4, `name` "" all). `value` None: removed."""
+    """A dynamic setting of a topic (`kind` 2) or of brokers (4, `name` "" all).
+
+    `value` None: removed.
+    """
 
     kind: int
     name: str
@@ -141,7 +147,9 @@ BROKER_CONFIG: Final = 4
 
 
 class MetadataBatch(msgspec.Struct, frozen=True, gc=False):
-    """A batch of the log, decoded: [base_offset, base_offset + len(records)). Without records: a control batch.
+    """A batch of the log, decoded: [base_offset, base_offset + len(records)).
+
+    Without records: a control batch.
 
     `end`: the next batch's offset. `digest`: CRC of its bytes, which all copies of it have.
     """

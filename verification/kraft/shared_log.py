@@ -8,7 +8,10 @@ from protocol.records.metadata_records import MetadataBatch, MetadataRecord
 
 
 class SharedLog:
-    """`ControllerLog` of the leader of `epoch`, from `lead` on until `leads` is false. `resigned`: epochs."""
+    """`ControllerLog` of the leader of `epoch`, from `lead` on until `leads` is false.
+
+    `resigned`: epochs.
+    """
 
     def __init__(self) -> None:
         self.batches: list[MetadataBatch] = []

@@ -23,7 +23,10 @@ from protocol.records.metadata_records import (
 
 
 class CommittedMetadata:
-    """Applies committed batches to an image of its own. `next_offset`: end of those that it has seen."""
+    """Applies committed batches to an image of its own.
+
+    `next_offset`: end of those that it has seen.
+    """
 
     def __init__(self, committed: Committed, incarnations: Incarnations) -> None:
         self._committed = committed

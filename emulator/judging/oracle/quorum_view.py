@@ -16,7 +16,10 @@ class QuorumViews:
 
 
 class QuorumView:
-    """One node in one incarnation. Its process' memory shows all but the batches, which lie on its disk."""
+    """One node in one incarnation.
+
+    Its process' memory shows all but the batches, which lie on its disk.
+    """
 
     __slots__ = ("_last", "_life", "_member", "_next")
 
@@ -28,7 +31,10 @@ class QuorumView:
         views.lives.append(self._life)
 
     def look(self) -> Sequence[MetadataBatch]:
-        """Inspect the node after an input. Returns the batches that it has read since the last inspection."""
+        """Inspect the node after an input.
+
+        Returns the batches that it has read since the last inspection.
+        """
         member, life = self._member, self._life
         seen = (member.epoch, member.leader, member.high_watermark, member.log_end)
         if seen != self._last:

@@ -178,7 +178,10 @@ class ControllerChannel:
 
     @property
     def _setup_limit_ms(self) -> float:
-        """Limit of an opening connection. In KRaft it doubles with each failure (ClusterConnectionStates)."""
+        """Limit of an opening connection.
+
+        In KRaft it doubles with each failure (ClusterConnectionStates).
+        """
         if self._retry_limit_ms is None:
             return self._woken_after_ms(SETUP_TIMEOUT_MS)
         jitter = self._context.chance.between(1.0 - SETUP_JITTER, 1.0 + SETUP_JITTER)

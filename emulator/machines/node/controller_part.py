@@ -30,7 +30,10 @@ from protocol.records.metadata_records import MetadataBatch, MetadataRecord
 
 CONTROLLER_DUE: Final = ("kraft-controller-due",)
 UNANSWERED_MAX: Final = 16
-"""Bound of one connection's requests without a response. A broker's channel has one; more cost the connection."""
+"""Bound of one connection's requests without a response.
+
+A broker's channel has one; more cost the connection.
+"""
 PURPOSES: Final = frozenset({NODE_TO_CONTROLLER, OBSERVE})
 """Purposes of the connections that this part serves; of OBSERVE those whose messages are about the quorum."""
 

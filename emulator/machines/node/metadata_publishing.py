@@ -66,7 +66,10 @@ class MetadataPublishing:
 
     @property
     def has_records(self) -> bool:
-        """Whether the image has any record of a controller. Source: MetadataBatchLoader.hasSeenRecord."""
+        """Whether the image has any record of a controller.
+
+        Source: MetadataBatchLoader.hasSeenRecord.
+        """
         return self._has_records
 
     @property

@@ -20,7 +20,10 @@ from protocol.purposes import QUORUM
 RECONNECT_MS: Final = 50.0
 """First reconnect.backoff.ms of KafkaRaftManager's client; it doubles with each failure in a row."""
 RECONNECT_MAX_MS: Final = 500.0
-"""reconnect.backoff.max.ms of KafkaRaftManager's client. Kafka's jitter of a fifth is left out."""
+"""reconnect.backoff.max.ms of KafkaRaftManager's client.
+
+Kafka's jitter of a fifth is left out.
+"""
 SETUP_MS: Final = 10_000.0
 """socket.connection.setup.timeout.ms: an opening connection outlives the requests that wait for it."""
 SETUP_MAX_MS: Final = 30_000.0
@@ -44,7 +47,9 @@ class _Waiting(NamedTuple):
 
 
 class PeerConnection:
-    """The connection to one peer. `answered(now, peer, correlation, response)`; None: the request failed.
+    """The connection to one peer.
+
+    `answered(now, peer, correlation, response)`; None: the request failed.
 
     A request that was dropped is not answered at all: the quorum's node has its own timeout.
     """
@@ -114,7 +119,10 @@ class PeerConnection:
             self._go_on(now, out)
 
     def _failed(self, now: Now, out: Outbox) -> None:
-        """Fail the request in flight and all in line, then pause. Source: InterBrokerSendThread.checkDisconnects."""
+        """Fail the request in flight and all in line, then pause.
+
+        Source: InterBrokerSendThread.checkDisconnects.
+        """
         if not self._opened:
             self._failures += 1
         self._disconnect(out)

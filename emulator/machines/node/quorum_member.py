@@ -33,7 +33,10 @@ WAKE_UP: Final = ("quorum-wake-up",)
 OVERDUE_MS: Final = 100.0
 """Lateness of a wake-up after which it comes before other inputs: the process was paused."""
 UNANSWERED_MAX: Final = 16
-"""Bound of one connection's requests without a response. A peer of Kafka's has one; more cost the connection."""
+"""Bound of one connection's requests without a response.
+
+A peer of Kafka's has one; more cost the connection.
+"""
 
 
 class QuorumMember:
@@ -185,7 +188,10 @@ class QuorumMember:
         self.deliver(now, out)
 
     def deliver(self, now: Now, out: Outbox) -> None:
-        """Call back with what has been committed and who leads. The process calls this at the end of a step."""
+        """Call back with what has been committed and who leads.
+
+        The process calls this at the end of a step.
+        """
         if self._delivering:
             return
         self._delivering = True

@@ -164,7 +164,10 @@ class OffsetsListed(Saw, tag="list-offsets"):
 
 
 class PartitionStateSeen(Saw, tag="partition-state"):
-    """The partition's state, when the script requested it. ZooKeeper's has `controller_epoch` and `zk_version`."""
+    """The partition's state, when the script requested it.
+
+    ZooKeeper's has `controller_epoch` and `zk_version`.
+    """
 
     leader: int
     leader_epoch: int

@@ -83,7 +83,10 @@ class AdminRequests:
         self, topic: str, assignment: Sequence[Sequence[BrokerId]], partitions: int, replicas: int,
         configs: Mapping[str, str],
     ) -> Work[None]:  # fmt: skip
-        """Create a topic. Without `assignment` the controller places it; a count of 0 is the cluster's default."""
+        """Create a topic.
+
+        Without `assignment` the controller places it; a count of 0 is the cluster's default.
+        """
         placed = [PlacedPartition(number, list(brokers)) for number, brokers in enumerate(assignment)]
         counts = (AS_CONFIGURED, AS_CONFIGURED) if placed else (partitions or AS_CONFIGURED, replicas or AS_CONFIGURED)
         new = NewTopic(topic, *counts, placed, dict(configs))
@@ -101,7 +104,10 @@ class AdminRequests:
         _check(what, ((one.error, one.message) for one in answer.topics), done_before)
 
     def add_partitions(self, topic: str, total: int, assignment: Sequence[Sequence[BrokerId]]) -> Work[None]:
-        """Grow a topic to `total` partitions. Without `assignment` the controller places the new ones."""
+        """Grow a topic to `total` partitions.
+
+        Without `assignment` the controller places the new ones.
+        """
         grown = GrownTopic(topic, total, [list(brokers) for brokers in assignment] or None)
         what = f"add-partitions {topic}"
         answer, repeated = yield from self._answer(what, CreatePartitionsRequest([grown], int(SOCKET_TIMEOUT_MS)))
@@ -143,7 +149,10 @@ class AdminRequests:
     # --- requests ---
 
     def _answer(self, what: str, request: Message) -> Work[tuple[Message, bool]]:
-        """(the response, whether an attempt before it may have been carried out). Raises AdminFailed."""
+        """(the response, whether an attempt before it may have been carried out).
+
+        Raises AdminFailed.
+        """
         stage = self._stage
         began_ms = stage.now.mono_ms
         repeated = False
@@ -186,7 +195,10 @@ def _retriable(answer: Message) -> bool:
 
 
 def _check(what: str, outcomes: Iterable[Outcome], done_before: int | None = None) -> None:
-    """Raises AdminFailed for the first error. `done_before`: the error that says so of a repeated request."""
+    """Raises AdminFailed for the first error.
+
+    `done_before`: the error that says so of a repeated request.
+    """
     for error, message in outcomes:
         if error not in (ErrorCode.NONE.value, done_before):
             raise AdminFailed(f"{what}: {message or _named(error)}", error)

@@ -156,7 +156,10 @@ class MetadataLogSource:
     def _applied(
         self, now: Now, record: MetadataRecord, where: dict[str, Any], before: dict[str, PartitionRegistration]
     ) -> set[str]:
-        """Kinds of data that a record changed, after it was applied. `before`: all states before it, if needed."""
+        """Kinds of data that a record changed, after it was applied.
+
+        `before`: all states before it, if needed.
+        """
         match record:
             case PartitionRecord(topic_id=topic_id) | PartitionChangeRecord(topic_id=topic_id):
                 topic = self._image.topic_names[topic_id]
