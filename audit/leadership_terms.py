@@ -4,7 +4,8 @@ A term begins with a node's event that it leads (or controls). It ends with the 
 deletion of the log that it led with (the only event of a replica that was moved away), or with its death:
 `node_stopped`, a kill or power loss, or its next incarnation, whichever is first. Within a node, sequence numbers order
 events; between nodes the scenario's clock does, so `from_ms` and `to_ms` are as good as the machine's clock. A node
-without an end has its term to the end of the run. One that goes on in a new epoch has one term for each.
+without an end has its term to the end of the run. One that goes on in a new epoch has one term for each; a leader of
+KRaft reports its role again, in the same epoch, when a delta has another ISR.
 
 OVERLAPS is the table `overlaps`: windows in which two nodes hold one role, the one of the smaller epoch being
 `stale`; `office` (leader or controller), `run`, `topic`, `partition`, `stale`, `stale_epoch`, `newer`, `newer_epoch`,
@@ -53,9 +54,11 @@ FROM (
         -- least and greatest leave nulls out: a death counts only where there was one
         least(next_ms, CASE WHEN died_ms IS NOT NULL THEN greatest(died_ms, at_ms) END) AS to_ms)) AS held
       FROM (
-        SELECT *,
-          lead(at_ms) OVER (PARTITION BY office, run, topic, partition, node, incarnation ORDER BY seq) AS next_ms
-        FROM ({_REPORTED})
+        SELECT *, lead(at_ms) OVER of_node AS next_ms
+        FROM (SELECT *, lag(struct(holds, epoch)) OVER of_node AS before FROM ({_REPORTED})
+          WINDOW of_node AS (PARTITION BY office, run, topic, partition, node, incarnation ORDER BY seq))
+        WHERE before IS NULL OR before != struct(holds, epoch)
+        WINDOW of_node AS (PARTITION BY office, run, topic, partition, node, incarnation ORDER BY seq)
       )
       LEFT JOIN ({_DEATHS}) USING (run, node, incarnation)
       WHERE holds

@@ -6,10 +6,12 @@ resume, and when no process died by itself. The period begins with the last of a
 traffic on healed links, and ends with the run.
 
 SETTLED makes the table `settled`: `run`, `since_ms`, `end_ms`, and the longest timeouts of any broker, `session_ms`
-(zookeeper.session.timeout.ms) and `lag_ms` (replica.lag.time.max.ms), Kafka's default where not set. `stalled_ms`:
-longest wait of a request between brokers that never gets a response. A request to the controller for an ISR change
-(AlterIsr, from inter.broker.protocol.version 2.7 on) waits request.timeout.ms. Where links were broken
-(`links_broken`), every broker may have a dead connection for that long, or for replica.socket.timeout.ms.
+(zookeeper.session.timeout.ms) and `lag_ms` (replica.lag.time.max.ms), Kafka's default where not set. In KRaft
+`session_ms` is the longest time until a controller fences a broker: the quorum elects a leader within its fetch timeout
+and two election timeouts, and each claim begins all sessions anew (broker.session.timeout.ms). `stalled_ms`: longest
+wait of a request between brokers that never gets a response. A request to the controller for an ISR change (AlterIsr,
+from inter.broker.protocol.version 2.7 on) waits request.timeout.ms, in KRaft controller.socket.timeout.ms. Where links
+were broken (`links_broken`), every broker may have a dead connection for that long, or for replica.socket.timeout.ms.
 
 LASTING makes the table `lasting`: each committed state of a partition, its duration in the period, the final replicas
 of the partition, since when and how long both have held in the period (`assigned_ms`, `assigned_for_ms`).
@@ -45,6 +47,15 @@ def _given(name: str, before: int, after: int) -> str:
       coalesce({number_given(name, "settings")}, {default}), NULL))"""
 
 
+_QUORUM = ("broker.session.timeout.ms", 9_000), ("controller.quorum.fetch.timeout.ms", 2_000)
+_ELECTION = ("controller.quorum.election.timeout.ms", 1_000)
+_FENCED = f"""
+    max(IF(event = 'node_started' AND roles LIKE '%controller%',
+      {" + ".join(f"coalesce({number_given(name, 'settings')}, {ms}L)" for name, ms in (*_QUORUM, *[_ELECTION] * 2))},
+      NULL))"""
+"""SQL: longest time until KRaft fences a broker: a quorum elects a leader, and the broker's session begins anew."""
+
+
 SETTLED = f"""
 WITH broken AS (
   SELECT run FROM (
@@ -70,16 +81,22 @@ WITH broken AS (
   UNION ALL SELECT run FROM rest WHERE event = 'machine_fault' AND what = 'died'
 )
 SELECT run, since_ms, end_ms, session_ms, lag_ms, links_broken,
-  CASE WHEN links_broken THEN greatest(request_ms, socket_ms) WHEN alters_isr THEN request_ms ELSE 0L END AS stalled_ms
+  CASE WHEN links_broken THEN greatest(asked_ms, socket_ms)
+       WHEN alters_isr OR kraft THEN asked_ms ELSE 0L END AS stalled_ms
 FROM (
-  SELECT run, max(IF(event IN ({_DISTURBING}), at_ms, NULL)) AS since_ms, max(at_ms) AS end_ms,
-    {_given("zookeeper.session.timeout.ms", 6_000, 18_000)} AS session_ms,
-    {_given("replica.lag.time.max.ms", 10_000, 30_000)} AS lag_ms,
-    {_given("request.timeout.ms", 30_000, 30_000)} AS request_ms,
-    {_given("replica.socket.timeout.ms", 30_000, 30_000)} AS socket_ms,
-    max(event = 'fault_in_force') AS links_broken,
-    max(event = 'node_started' AND roles LIKE '%broker%' AND {_since("protocol_version", 2, 7)}) AS alters_isr
-  FROM rest GROUP BY run
+  SELECT *, IF(kraft, fenced_ms, zookeeper_ms) AS session_ms, IF(kraft, controller_ms, request_ms) AS asked_ms
+  FROM (
+    SELECT run, max(IF(event IN ({_DISTURBING}), at_ms, NULL)) AS since_ms, max(at_ms) AS end_ms,
+      {_given("zookeeper.session.timeout.ms", 6_000, 18_000)} AS zookeeper_ms, {_FENCED} AS fenced_ms,
+      max(event = 'quorum_state_changed') AS kraft,
+      {_given("controller.socket.timeout.ms", 30_000, 30_000)} AS controller_ms,
+      {_given("replica.lag.time.max.ms", 10_000, 30_000)} AS lag_ms,
+      {_given("request.timeout.ms", 30_000, 30_000)} AS request_ms,
+      {_given("replica.socket.timeout.ms", 30_000, 30_000)} AS socket_ms,
+      max(event = 'fault_in_force') AS links_broken,
+      max(event = 'node_started' AND roles LIKE '%broker%' AND {_since("protocol_version", 2, 7)}) AS alters_isr
+    FROM rest GROUP BY run
+  )
 )
 LEFT ANTI JOIN broken USING (run)
 WHERE since_ms IS NOT NULL AND session_ms IS NOT NULL
@@ -87,23 +104,12 @@ WHERE since_ms IS NOT NULL AND session_ms IS NOT NULL
 
 LASTING = r"""
 -- `last`: nothing followed it; `peace_ms`: how long the peace lasted
-SELECT settled.run, states.topic, states.partition, leader, isr, replicas, session_ms, lag_ms, stalled_ms,
+SELECT settled.run, states.topic, states.partition, leader, isr, assigned.replicas, session_ms, lag_ms, stalled_ms,
   until_ms IS NULL AS last, coalesce(until_ms, end_ms) - greatest(at_ms, since_ms) AS lasted_ms,
   greatest(at_ms, since_ms) AS from_ms, end_ms - since_ms AS peace_ms,
   coalesce(until_ms, end_ms) - greatest(at_ms, since_ms, assigned_ms) AS assigned_for_ms,
   greatest(at_ms, since_ms, assigned_ms) AS assigned_ms
-FROM (
-  SELECT run, zxid, change, at_ms, lead(at_ms) OVER (PARTITION BY run, path ORDER BY zxid) AS until_ms,
-    CAST(get_json_object(data, '$.leader') AS BIGINT) AS leader,
-    from_json(get_json_object(data, '$.isr'), 'ARRAY<BIGINT>') AS isr,
-    regexp_extract(path, '^/brokers/topics/([^/]+)/', 1) AS topic,
-    CAST(regexp_extract(path, '/partitions/([0-9]+)/', 1) AS BIGINT) AS partition
-  FROM (
-    SELECT run, path, zxid, min(at_ms) AS at_ms, max(change) AS change, max(data) AS data
-    FROM rest WHERE event = 'znode_changed' AND path RLIKE '^/brokers/topics/[^/]+/partitions/[0-9]+/state$'
-    GROUP BY run, path, zxid
-  )
-) AS states
+FROM states
 JOIN settled ON states.run = settled.run
 LEFT JOIN (
   SELECT run, topic, try_cast(number AS BIGINT) AS partition, replicas, assigned_ms
@@ -113,9 +119,15 @@ LEFT JOIN (
     FROM rest WHERE event = 'znode_changed' AND change != 'deleted' AND path RLIKE '^/brokers/topics/[^/]+$'
     GROUP BY run, path
   )
+  UNION ALL
+  SELECT run, topic, partition, replicas, max(assigned_ms) OVER (PARTITION BY run, topic) AS assigned_ms
+  FROM (
+    SELECT run, topic, partition, max_by(replicas, zxid) AS replicas,
+      max(IF(last_replicas IS NULL OR replicas != last_replicas, at_ms, NULL)) AS assigned_ms
+    FROM states WHERE replicas IS NOT NULL GROUP BY run, topic, partition
+  )
 ) AS assigned
 ON states.run = assigned.run AND states.topic = assigned.topic AND states.partition = assigned.partition
-WHERE change != 'deleted'
 """
 
 ISR_MS = "(lag_ms + session_ms + stalled_ms)"

@@ -2,9 +2,15 @@
 
 `states`: as ZooKeeper or the metadata log of KRaft committed them, each beside its predecessor. Every ZooKeeper server
 or controller reports each; one is enough. In KRaft `zxid` is the offset in the metadata log, and `controller_epoch` is
-the quorum's epoch. A row is a state: `run`, `topic`, `partition`, `zxid`, `leader`, `leader_epoch`, `isr`,
-`controller_epoch`; `last_leader`, `last_leader_epoch`, `last_isr`, `last_controller_epoch` of the state before it since
-the partition was created, null for the first; and `life`: count of creations and deletions before.
+the quorum's epoch. A row is a state:
+
+- `run`, `topic`, `partition`, `zxid`, `leader`, `leader_epoch`, `isr`, `controller_epoch`
+- `version`: of its znode, or the partition epoch; `change`: created or changed
+- `at_ms`, `until_ms`: its own time and that of the next state or deletion, null: none
+- `elr`, `replicas`: of KRaft alone; eligible leader replicas, assigned replicas
+- `last_leader`, `last_leader_epoch`, `last_isr`, `last_elr`, `last_controller_epoch`, `last_replicas`: of the state
+  before it since the partition was created, null for the first
+- `life`: count of creations and deletions up to it
 
 `small_isrs`: periods in which a leader's ISR had fewer replicas than `min.insync.replicas`. A row begins with an event
 of the leader (its role, or an ISR change that it requested or that succeeded). It lasts until one with enough replicas,
@@ -12,30 +18,53 @@ or without leadership (`until_ms` null: none); `high_watermark`: at the beginnin
 counts with its least value.
 """
 
-STATES = """
+
+def _brokers(column: str) -> str:
+    """SQL: the brokers of a text `0,1,2`."""
+    return f"filter(transform(split({column}, ','), one -> try_cast(one AS BIGINT)), one -> one IS NOT NULL)"
+
+
+STATES = f"""
 SELECT *,
   lag(leader) OVER since_created AS last_leader, lag(leader_epoch) OVER since_created AS last_leader_epoch,
-  lag(isr) OVER since_created AS last_isr, lag(controller_epoch) OVER since_created AS last_controller_epoch
+  lag(isr) OVER since_created AS last_isr, lag(elr) OVER since_created AS last_elr,
+  lag(controller_epoch) OVER since_created AS last_controller_epoch,
+  lag(replicas) OVER since_created AS last_replicas
 FROM (
-  SELECT run, zxid, change, state.*,
-    regexp_extract(path, '^/brokers/topics/([^/]+)/', 1) AS topic,
-    CAST(regexp_extract(path, '/partitions/([0-9]+)/', 1) AS BIGINT) AS partition,
-    count_if(change != 'changed') OVER (PARTITION BY run, path ORDER BY zxid) AS life
+  SELECT *, count_if(change != 'changed') OVER of_partition AS life, lead(at_ms) OVER of_partition AS until_ms
   FROM (
-    SELECT run, path, zxid, max(change) AS change, from_json(max(data),
-      'leader BIGINT, leader_epoch BIGINT, isr ARRAY<BIGINT>, controller_epoch BIGINT') AS state
-    FROM rest WHERE event = 'znode_changed' AND path RLIKE '^/brokers/topics/[^/]+/partitions/[0-9]+/state$'
-    GROUP BY run, path, zxid
+    SELECT run, regexp_extract(path, '^/brokers/topics/([^/]+)/', 1) AS topic,
+      CAST(regexp_extract(path, '/partitions/([0-9]+)/', 1) AS BIGINT) AS partition,
+      zxid, version, change, at_ms, state.*, CAST(NULL AS ARRAY<BIGINT>) AS elr, CAST(NULL AS ARRAY<BIGINT>) AS replicas
+    FROM (
+      SELECT run, path, zxid, max(version) AS version, max(change) AS change, min(at_ms) AS at_ms,
+        from_json(max(data), 'leader BIGINT, leader_epoch BIGINT, isr ARRAY<BIGINT>, controller_epoch BIGINT') AS state
+      FROM rest WHERE event = 'znode_changed' AND path RLIKE '^/brokers/topics/[^/]+/partitions/[0-9]+/state$'
+      GROUP BY run, path, zxid
+    )
+    UNION ALL
+    SELECT run, substring_index(topic, '#', 1) AS topic, partition, zxid, version,
+      IF(version = 0, 'created', 'changed') AS change, at_ms, leader, leader_epoch, {_brokers("isr")} AS isr,
+      controller_epoch, {_brokers("elr")} AS elr, {_brokers("replicas")} AS replicas
+    FROM (
+      SELECT run, topic, partition, offset AS zxid, max(partition_epoch) AS version, min(at_ms) AS at_ms,
+        max(leader) AS leader, max(leader_epoch) AS leader_epoch, max(isr) AS isr, max(epoch) AS controller_epoch,
+        max(elr) AS elr, max(replicas) AS replicas
+      FROM rest WHERE event = 'partition_state_committed' GROUP BY run, topic, partition, offset
+    )
+    UNION ALL
+    -- KRaft removes a topic with one record; the partitions are those that had a state
+    SELECT run, substring_index(topic, '#', 1), partition, zxid, NULL, 'deleted', at_ms, NULL, NULL, NULL, NULL, NULL,
+      NULL
+    FROM (
+      SELECT run, topic, partition, max(offset) + 1 AS zxid
+      FROM rest WHERE event = 'partition_state_committed' GROUP BY run, topic, partition
+    )
+    JOIN (
+      SELECT run, topic, min(at_ms) AS at_ms FROM rest WHERE event = 'topic_removed' GROUP BY run, topic
+    ) USING (run, topic)
   )
-  UNION ALL
-  SELECT run, zxid, IF(version = 0, 'created', 'changed') AS change, leader, leader_epoch, isr, controller_epoch,
-    topic, partition, count_if(version = 0) OVER (PARTITION BY run, topic, partition ORDER BY zxid) AS life
-  FROM (
-    SELECT run, topic, partition, offset AS zxid, max(partition_epoch) AS version, max(leader) AS leader,
-      max(leader_epoch) AS leader_epoch, max(epoch) AS controller_epoch,
-      filter(transform(split(max(isr), ','), one -> try_cast(one AS BIGINT)), one -> one IS NOT NULL) AS isr
-    FROM rest WHERE event = 'partition_state_committed' GROUP BY run, topic, partition, offset
-  )
+  WINDOW of_partition AS (PARTITION BY run, topic, partition ORDER BY zxid)
 )
 WHERE change != 'deleted'
 WINDOW since_created AS (PARTITION BY run, topic, partition, life ORDER BY zxid)

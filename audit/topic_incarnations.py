@@ -98,6 +98,9 @@ class Lives:
         self._ids: dict[tuple[str, str], list[str]] = {}
         begun: dict[tuple[str, str], float] = {}
         for one in sorted(ended, key=lambda one: one.at_ms)[:LIVES_MAX]:
+            is_known = one.topic_id != "" and one.topic_id in self._ids.get((one.run, one.topic), ())
+            if is_known:
+                continue  # every controller of KRaft emits a removal, and the brokers' logs go later
             if one.only_begun:
                 begun[one.run, one.topic] = one.at_ms
             else:
@@ -173,8 +176,8 @@ def lives_in_rows(spark: SparkSession, rest: DataFrame) -> Lives:
     """The incarnations, by queries of rare events: for big runs."""
     rest.createOrReplaceTempView("rest_for_lives")
     rows = spark.sql(
-        f"""SELECT run, topic, max(at_ms) AS at_ms, event, '' AS topic_id FROM rest_for_lives
-        WHERE event = '{LogDeleted.NAME}' AND reason = 'topic-deleted' GROUP BY run, topic, event
+        f"""SELECT run, topic, max(at_ms) AS at_ms, event, topic_id FROM rest_for_lives
+        WHERE event = '{LogDeleted.NAME}' AND reason = 'topic-deleted' GROUP BY run, topic, event, topic_id
         UNION ALL SELECT run, topic, at_ms, event, topic_id FROM rest_for_lives WHERE event = '{TopicRemoved.NAME}'
         LIMIT {2 * LIVES_MAX}"""
     ).collect()
@@ -196,7 +199,7 @@ def _ended(run: RunDirectory, key: str) -> Iterator[Ended]:
         if line.event == TopicRemoved.NAME:
             yield Ended(key, line.topic, line.at_ms, only_begun=False, topic_id=line.topic_id)
         elif line.event == LogDeleted.NAME and line.reason == "topic-deleted":
-            yield Ended(key, line.topic, line.at_ms, only_begun=True)
+            yield Ended(key, line.topic, line.at_ms, only_begun=True, topic_id=line.topic_id)
 
 
 def _turns(run: RunDirectory, key: str) -> Iterator[Turn]:

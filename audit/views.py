@@ -137,7 +137,10 @@ VIEWS: tuple[View, ...] = (
              coalesce(r.next_ms, e.at_ms) AS until_ms, r.log_end
            FROM (SELECT *, lead(at_ms) OVER (
                    PARTITION BY run, node, incarnation, topic, partition ORDER BY seq) AS next_ms
-                 FROM events WHERE event IN ('role_changed', 'log_deleted')) AS r
+                 FROM (SELECT *, lag(struct(role, leader_epoch)) OVER (
+                         PARTITION BY run, node, incarnation, topic, partition ORDER BY seq) AS before
+                       FROM events WHERE event IN ('role_changed', 'log_deleted'))
+                 WHERE event = 'log_deleted' OR before IS NULL OR before != struct(role, leader_epoch)) AS r
            LEFT JOIN (SELECT run, node, incarnation, min(at_ms) AS at_ms FROM (
                  SELECT run, node, incarnation, at_ms FROM events WHERE event = 'node_stopped' UNION ALL
                  SELECT run, target, life, at_ms FROM events WHERE event = 'machine_fault' AND life > 0
@@ -230,6 +233,30 @@ VIEWS: tuple[View, ...] = (
         "Brokers that became controller (`active`) or resigned.",
         f"SELECT {_WHO}, active, controller_epoch, reason FROM events WHERE event = 'controller_changed'",
         (*_WHO_COLUMNS, "active", "controller_epoch", "reason"),
+    ),
+    View(
+        "states",
+        "States of partitions in the metadata log of KRaft, as controllers read them; `offset`: of the record.",
+        f"""SELECT {_WHO}, topic, partition, leader, leader_epoch, isr, partition_epoch, replicas, elr, recovering,
+             offset, epoch FROM events WHERE event = 'partition_state_committed'""",
+        (
+            *_WHO_COLUMNS, "topic", "partition", "leader", "leader_epoch", "isr", "partition_epoch", "replicas", "elr",
+            "recovering", "offset", "epoch",
+        ),
+    ),
+    View(
+        "registrations",
+        "Brokers' registrations in KRaft, as controllers read them: registered, fenced, unfenced, ... (`change`).",
+        f"""SELECT {_WHO}, broker, change, broker_epoch, offset, epoch
+           FROM events WHERE event = 'broker_registration_committed'""",
+        (*_WHO_COLUMNS, "broker", "change", "broker_epoch", "offset", "epoch"),
+    ),
+    View(
+        "quorum",
+        "States of the quorum's nodes in KRaft: leader, follower, candidate, ..., of brokers observer.",
+        f"""SELECT {_WHO}, state, epoch, leader, log_end, high_watermark
+           FROM events WHERE event = 'quorum_state_changed'""",
+        (*_WHO_COLUMNS, "state", "epoch", "leader", "log_end", "high_watermark"),
     ),
     View(
         "sessions",

@@ -9,7 +9,7 @@ from emulator.toplevel_errors import ended
 
 COMMANDS = (
     *("mutants", "agreement", "evidence"),
-    *("kill_anywhere", "killed_processes", "quorum"),
+    *("kill_anywhere", "killed_processes", "quorum", "kraft"),
     *("network_runs", "seeds", "catalogue_seeds", "every_world", "late_runs", "random_schedules", "safe_fuzz"),
     *("trace_digests", "compiled"),
     *("settings_for_promises", "shipped_sweeps"),

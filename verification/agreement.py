@@ -3,13 +3,13 @@
     python -m verification.agreement [RUNS]
 
 Runs are two and twenty seeds of every mutant in its play (`verification.mutants`), for most checks fire in theirs
-alone; then every scenario of the catalogue on every version that it has, and every recorded schedule; and so on with
-other seeds until there are RUNS. Spark reads their events, many runs as one job; the oracle has seen the simulated
-world itself. They agree on a run if each check has the same verdict
-and finds as much, by acks and by what allows it, the faults were in force alike and the measures are the same. Where a
-mutant's events contradict one another Spark does not believe them, as it should: what held is unknown there. The
-figures say of how many runs each check was violated, and in how many it held. Exits with 1 if they differ on any run,
-or a check was violated or held in fewer than `ENOUGH`.
+alone; then every scenario of the catalogue on every version that it has, those of `kraft_plays`, every recorded
+schedule and every recording of a KRaft cluster; and so on with other seeds until there are RUNS. Spark reads their
+events, many runs as one job; the oracle has seen the simulated world itself. They agree on a run if each check has the
+same verdict and finds as much, by acks and by what allows it, the faults were in force alike and the measures are the
+same. Where a mutant's events contradict one another Spark does not believe them, as it should: what held is unknown
+there. The figures say of how many runs each check was violated, and in how many it held. Exits with 1 if they differ on
+any run, or a check was violated or held in fewer than `ENOUGH`.
 """
 
 from __future__ import annotations
@@ -43,6 +43,8 @@ from verification.mutants.mutant import applied
 from verification.mutants.table import MUTANTS
 
 RUNS = 1_450
+KRAFT_PLAYS = Path(__file__).parent / "kraft_plays"
+RECORDED = ("random-*", "kraft-*")
 AT_ONCE = 100
 ENOUGH = 20
 """Runs that violate a check, and that hold it."""
@@ -77,7 +79,10 @@ def plays() -> Iterator[Play]:
         for name in catalogue():
             for version in find_scenario(name).kafka:
                 yield Play(name, version, seed)
-        for recording in sorted(path.parent for path in GOLDEN.glob("random-*/1.json")):
+        for path in sorted(KRAFT_PLAYS.glob("*.yaml")):
+            for version in find_scenario(str(path)).kafka:
+                yield Play(str(path), version, seed)
+        for recording in sorted(path.parent for some in RECORDED for path in GOLDEN.glob(f"{some}/1.json")):
             yield Play(str(recording / "1.json"), None, seed)
 
 

@@ -8,6 +8,9 @@ leader's own change of its ISR does not count: it keeps the leader epoch, and th
 row is one such controller epoch, with the count of its states. A replaced controller that decides nothing breaks no
 promise; the measure `dual_controller_ms` has that time.
 
+In KRaft the epoch is the quorum's, and a superseded controller's decisions are not committed: no state can be late. An
+isolated controller may stay active by its own view (up to 3.6; kraft-semantics 2.5), which the measure shows.
+
 Two brokers with one controller epoch are a violation at any time: brokers could not distinguish their orders.
 """
 

@@ -1,10 +1,10 @@
 """Fenced leader's change: an ISR change of a superseded leader succeeded.
 
 A leader's ISR change names the state that the leader knows: the version of the znode. In a request to the controller it
-names the leader epoch (KIP-497). After a later leader epoch is committed, every change of an older leader is refused
-(semantics 1.6). In TLA+ of Kafka's replication only the true leader updates the ISR (QuorumUpdateLeaderAndIsr). If such
-a change succeeds, the ISR is that of a leader without followers, and it moves high watermarks. A row is a successful
-change whose version of the state is behind one with a later leader epoch.
+names the leader epoch (KIP-497), in KRaft also the partition epoch. After a later leader epoch is committed, every
+change of an older leader is refused (semantics 1.6). In TLA+ of Kafka's replication only the true leader updates the
+ISR (QuorumUpdateLeaderAndIsr). If such a change succeeds, the ISR is that of a leader without followers, and it moves
+high watermarks. A row is a successful change whose version of the state is behind one with a later leader epoch.
 """
 
 from audit.checks.check import Check
@@ -20,21 +20,10 @@ FROM (
   FROM rest WHERE event = 'isr_change_ended' AND result = 'done' AND leader_epoch >= 0
 ) AS changes
 JOIN (
-  SELECT *, max(life) OVER (PARTITION BY run, topic, partition) AS last_life,
+  SELECT run, topic, partition, version, life,
+    max(life) OVER (PARTITION BY run, topic, partition) AS last_life,
     max(leader_epoch) OVER (PARTITION BY run, topic, partition, life ORDER BY version) AS reached
-  FROM (
-    SELECT run, version, change, CAST(get_json_object(data, '$.leader_epoch') AS BIGINT) AS leader_epoch,
-      regexp_extract(path, '^/brokers/topics/([^/]+)/', 1) AS topic,
-      CAST(regexp_extract(path, '/partitions/([0-9]+)/', 1) AS BIGINT) AS partition,
-      -- created, deleted, created, ...: the n-th life of a topic is told by the events from 2n - 1 on
-      count_if(change != 'changed') OVER (PARTITION BY run, path ORDER BY zxid) AS life
-    FROM (
-      SELECT run, path, zxid, max(change) AS change, max(version) AS version, max(data) AS data
-      FROM rest WHERE event = 'znode_changed' AND path RLIKE '^/brokers/topics/[^/]+/partitions/[0-9]+/state$'
-      GROUP BY run, path, zxid
-    )
-  )
-  WHERE change != 'deleted'
+  FROM states
 ) AS states
   ON states.run = changes.run AND states.topic = plain AND states.partition = changes.partition
   AND states.version = zk_version AND life = coalesce(2 * number - 1, last_life)
@@ -47,7 +36,7 @@ CHECK = Check(
     definition=__doc__,
     levels=("replica",),
     needs=(),
-    subject="states that ZooKeeper committed",
-    subjects=lambda counts: counts["znode_changed"],
+    subject="states that ZooKeeper or KRaft committed",
+    subjects=lambda counts: counts["znode_changed"] or counts["partition_state_committed"],
     violations=VIOLATIONS,
 )

@@ -3,8 +3,10 @@
 After all faults are healed and all processes are alive, an in-sync replica can lead. The controller elects it as soon
 as it learns of that. The latest moment is when a lost session of a controller or broker has expired and the node is
 back. The bound is twice `zookeeper.session.timeout.ms`, the longest of any broker, counted from the last heal, start,
-or first traffic since (liveness; semantics 4.2). A row is a state without a leader that lasted longer. Judged only in
-runs with a long enough quiescent period (`audit.settled_tables`), otherwise skipped.
+or first traffic since (liveness; semantics 4.2). In KRaft it is twice the longest time until a broker is fenced: the
+sum of `broker.session.timeout.ms`, `controller.quorum.fetch.timeout.ms` and two times
+`controller.quorum.election.timeout.ms`. A row is a state without a leader that lasted longer. Judged only in runs with
+a long enough quiescent period (`audit.settled_tables`), otherwise skipped.
 """
 
 from audit.checks.check import Check

@@ -9,7 +9,8 @@ rules for the committed states of a partition since its creation, in the order o
 - one leader epoch has one leader;
 - a leader is in its in-sync replicas.
 
-A row is a state and a rule that it breaks. Every ZooKeeper server reports each transaction; one is enough.
+A row is a state and a rule that it breaks. Every ZooKeeper server reports each transaction; one is enough. In KRaft the
+states are records of the metadata log, and the controller epoch is the quorum's.
 """
 
 from audit.checks.check import Check

@@ -21,14 +21,8 @@ from audit.suspect_offsets import AT
 # batch.
 VIOLATIONS = rf"""
 WITH members AS (
-  SELECT run, topic, partition, isr AS brokers FROM (
-    SELECT run, regexp_extract(path, '^/brokers/topics/([^/]+)/', 1) AS topic,
-      CAST(regexp_extract(path, '/partitions/([0-9]+)/', 1) AS BIGINT) AS partition,
-      max_by(change, zxid) AS change, from_json(get_json_object(max_by(data, zxid), '$.isr'), 'ARRAY<BIGINT>') AS isr
-    FROM rest WHERE event = 'znode_changed' AND path RLIKE '^/brokers/topics/[^/]+/partitions/[0-9]+/state$'
-    GROUP BY run, path
-  )
-  WHERE change != 'deleted' AND isr IS NOT NULL
+  SELECT run, topic, partition, isr AS brokers FROM states
+  WHERE until_ms IS NULL AND isr IS NOT NULL
     AND run NOT IN (SELECT run FROM settled WHERE end_ms - since_ms > {ISR_MS})
   UNION ALL
   SELECT run, topic, partition, replicas FROM lasting WHERE last AND replicas IS NOT NULL AND peace_ms > {ISR_MS}

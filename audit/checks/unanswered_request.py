@@ -8,7 +8,8 @@ request that waits for replicas waits at most until lagging ones have left the I
 last heal, start, or first traffic since. It is the sum of these times, the longest of any broker:
 
 - twice `replica.lag.time.max.ms`: the leader checks for lagging replicas once per lag time (semantics 1.3);
-- `zookeeper.session.timeout.ms`, for a leader that has lost its session;
+- `zookeeper.session.timeout.ms`, for a leader that has lost its session; in KRaft the time until it is fenced
+  (`no-leader`);
 - the time that an ISR change may stall (`under-replicated`).
 
 If links were broken, the bound is at least the client's own timeout, because its connection may be dead. A row is one

@@ -4,12 +4,14 @@ After all faults are healed and all processes are alive, a lagging replica fetch
 adds it to the ISR. The bound counts from the last heal, start, or first traffic since (liveness; semantics 1.4). It is
 the sum of these values, each the longest of any broker:
 
-- `zookeeper.session.timeout.ms`: a broker may have to wait until its earlier incarnation's session expires;
+- `zookeeper.session.timeout.ms`: a broker may have to wait until its earlier incarnation's session expires; in KRaft
+  `broker.session.timeout.ms`, and an election before it (`controller.quorum.fetch.timeout.ms`, two
+  `controller.quorum.election.timeout.ms`);
 - `replica.lag.time.max.ms`: after that it may lag for so long;
 - from 2.7 on `request.timeout.ms`: a leader repeats a request to the controller whose response is lost only after that
-  (semantics 1.6, 11.8);
-- if links were broken, the larger of `request.timeout.ms` and `replica.socket.timeout.ms` instead: a follower may wait
-  so long on a dead connection.
+  (semantics 1.6, 11.8); in KRaft `controller.socket.timeout.ms`;
+- if links were broken, the larger of that and `replica.socket.timeout.ms` instead: a follower may wait so long on a
+  dead connection.
 
 A row is a state with fewer in-sync replicas than the partition's final assignment that lasted longer, counted from the
 assignment. Judged only in runs with a long enough quiescent period (`audit.settled_tables`), otherwise skipped.

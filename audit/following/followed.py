@@ -211,7 +211,10 @@ class Followed:
 
     def _topic_removed(self, event: Event) -> None:
         assert event.topic is not None
-        self._removed.setdefault(event.topic, {})[event.topic_id or str(event.at_ms)] = event.at_ms
+        removed = self._removed.setdefault(event.topic, {})
+        if event.topic_id in removed:
+            return  # every controller of KRaft emits a removal
+        removed[event.topic_id or str(event.at_ms)] = event.at_ms
         if len(self._removed) > TOPICS_REMOVED_MAX:
             del self._removed[next(iter(self._removed))]
         self._going.discard(event.topic)

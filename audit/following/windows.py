@@ -49,6 +49,10 @@ class Statement(NamedTuple):
     name: str
 
 
+def _states_same(one: Statement, other: Statement) -> bool:
+    return one.holds == other.holds and one.epoch == other.epoch
+
+
 class _Turn(NamedTuple):
     """Begin or end of an incarnation. `incarnation`: of the one that begins; 0: the node died."""
 
@@ -139,7 +143,11 @@ class Offices:
 
     def windows(self, place: Place) -> list[Window]:
         """A window for each pair of terms of different nodes and epochs."""
-        held = [(one, self._end_of(place, one)) for one in self._statements.get(place, ()) if one.holds]
+        held = [
+            (one, self._end_of(place, one))
+            for one in self._statements.get(place, ())
+            if one.holds and not self._is_repeated(place, one)
+        ]
         found = []
         for stale, stale_to in held:
             for newer, newer_to in held:
@@ -196,11 +204,21 @@ class Offices:
         if not by_digest[oldest.digest]:
             del by_digest[oldest.digest]
 
+    def _is_repeated(self, place: Place, held: Statement) -> bool:
+        """Whether the node had stated the same before: a leader of KRaft does, when a delta has another ISR."""
+        earlier = [
+            one
+            for one in self._statements[place]
+            if one.node == held.node and one.incarnation == held.incarnation and one.seq < held.seq
+        ]
+        return bool(earlier) and _states_same(max(earlier, key=lambda one: one.seq), held)
+
     def _end_of(self, place: Place, held: Statement) -> float | None:
         later = [
             one
             for one in self._statements[place]
             if one.node == held.node and one.incarnation == held.incarnation and one.seq > held.seq
+            and not _states_same(one, held)
         ]
         stated_ms = min(later, key=lambda one: one.seq).at_ms if later else None
         died_ms = self._died_ms(held.node, held.incarnation)

@@ -17,7 +17,7 @@ LEGEND = f"""<ul class="legend">
 <li><i class="box logend"></i>log</li>
 <li><i class="bar watermark"></i>high watermark</li>
 <li><i class="wedge"></i>log truncated</li>
-<li><i class="box ensemble leading"></i>leads the ensemble</li>
+<li><i class="box ensemble leading"></i>leads the ensemble, or the quorum</li>
 <li><i class="box ensemble following"></i>follows</li>
 <li><i class="box ensemble looking"></i>looks for a leader, or serves no client</li>
 <li><i class="box cut"></i>links cut, delayed, held or losing</li>
@@ -25,7 +25,7 @@ LEGEND = f"""<ul class="legend">
 <li><i class="mark">✕</i>died by itself</li>
 <li><i class="mark">■</i>stopped</li>
 <li><i class="mark">▶</i>started again</li>
-<li><i class="mark">◆</i>session lost</li>
+<li><i class="mark">◆</i>session lost, or fenced</li>
 <li><i class="mark">◇</i>ISR change refused</li>
 <li><i class="mark step">▾</i>a step of the scenario</li>
 <li><i class="arrow">→</i>a request</li>

@@ -100,6 +100,8 @@ class Layout:
         return y + 4
 
     def _kind(self, node: Node) -> tuple[str, float]:
+        if node.ensemble and "broker" not in node.roles:  # a ZooKeeper server, or a voter of KRaft
+            return "session", SESSION_HEIGHT
         if "broker" in node.roles or "controller" in node.roles:
             return "broker", BROKER_HEIGHT
         if "session" in node.roles:

@@ -10,6 +10,7 @@ from audit.input import RunDirectory
 from audit.report.report_records import kept_events
 from audit.report.report_timeline import Band, LogStep, Mark, Node, Operation, Replica, Span, Timeline
 from emulator.faults.machine_fault_kinds import KILLING
+from emulator.topology import broker_name
 from protocol.events.fault_events import START_REFUSED
 from protocol.events.record_values import values_in
 from protocol.ids import TopicPartition
@@ -31,6 +32,10 @@ def timeline_of(events: Iterable[dict[str, Any]], *, complete: bool) -> Timeline
     return reader.finished()
 
 
+QUORUM_STATES = {"leader": "leading", "follower": "following"}
+"""Names of states that a ZooKeeper server has, too."""
+
+
 class _Reader:
     """Builder of a timeline; takes events in order, each by the method of its name."""
 
@@ -38,6 +43,8 @@ class _Reader:
         self.timeline = Timeline()
         self.operations: dict[str, Operation] = {}
         self.bands: dict[str, tuple[str, float, list[float]]] = {}
+        self.committed: set[int] = set()
+        """Offsets of records of the metadata log that a controller has read."""
 
     def take(self, event: dict[str, Any]) -> None:
         timeline = self.timeline
@@ -188,6 +195,31 @@ class _Reader:
     def _session_changed(self, event: dict[str, Any], at_ms: float) -> None:
         if event["state"] in ("expired", "disconnected"):
             self.node(event["node"]).marks.append(Mark(at_ms, event["state"], f"session {event['state']}"))
+
+    # --- the quorum of KRaft ---
+
+    def _quorum_state_changed(self, event: dict[str, Any], at_ms: float) -> None:
+        if event["state"] == "observer":
+            return
+        spans, text = self.node(event["node"]).ensemble, QUORUM_STATES.get(event["state"], event["state"])
+        if spans and spans[-1].to_ms == _OPEN and (spans[-1].text, spans[-1].epoch) == (text, event["epoch"]):
+            return
+        _end(spans, at_ms)
+        spans.append(Span(at_ms, _OPEN, event["epoch"], text))
+
+    def _partition_state_committed(self, event: dict[str, Any], at_ms: float) -> None:
+        """Each controller reads each record; the first one counts."""
+        if event["offset"] not in self.committed:
+            self.committed.add(event["offset"])
+            text = f"leader {event['leader']}, epoch {event['leader_epoch']}, ISR {event['isr']} (metadata log)"
+            self._isr(event, at_ms, event["isr"], text)
+
+    def _broker_registration_committed(self, event: dict[str, Any], at_ms: float) -> None:
+        if event["offset"] not in self.committed:
+            self.committed.add(event["offset"])
+            if event["change"] == "fenced":
+                mark = Mark(at_ms, "expired", f"fenced, broker epoch {event['broker_epoch']}")
+                self.node(broker_name(event["broker"])).marks.append(mark)
 
     # --- faults and steps ---
 

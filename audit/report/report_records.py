@@ -21,7 +21,7 @@ READ_MAX_BYTES = 48 << 20
 NOT_DRAWN = frozenset(
     (
         *(b"frame_sent", b"frame_received", b"frame_stopped", b"connection_changed", b"frame_refused"),
-        *(b"attempt_ended", b"records_read", b"position_left", b"timer_lateness"),
+        *(b"attempt_ended", b"records_read", b"position_left", b"timer_lateness", b"metadata_committed"),
     )
 )
 FREQUENT = frozenset((b"batch_appended", b"high_watermark_moved"))

@@ -146,6 +146,7 @@ class Picture:
             for span in lane.node.ensemble:
                 css = "leading" if span.text == "leading" else "following" if span.text == "following" else "looking"
                 self._span(span, lane.top + 5, lane.height - 10, f"ensemble {css}", f"{lane.node.name}: {span.text}")
+            self._controls(lane)
         drawn_px: dict[str, float] = {}
         for mark in lane.node.marks:
             x = self.x(mark.at_ms)
@@ -153,6 +154,10 @@ class Picture:
                 continue
             drawn_px[mark.kind] = x
             self._add(marked(mark, lane, self.x))
+
+    def _controls(self, lane: Lane) -> None:
+        for span in lane.node.controls:
+            self._span(span, lane.bottom - 5, 5, "controls", f"{lane.node.name}: {span.text}, {_seconds(span)}")
 
     def _broker(self, lane: Lane) -> None:
         replica = self.replicas.get(lane.node.name, Replica())
@@ -165,8 +170,7 @@ class Picture:
                     f'<rect class="p{_colour(span.epoch)}" x="{exact(x)}" y="{lane.top:.1f}" width="{exact(width)}" '
                     f'height="{lane.height:.1f}"/>'
                 )
-        for span in lane.node.controls:
-            self._span(span, lane.bottom - 5, 5, "controls", f"{lane.node.name}: {span.text}, {_seconds(span)}")
+        self._controls(lane)
         self._log(lane, replica)
         for span in replica.leads:
             self._name(span, lane.bottom - 9, 92, "epoch", f"leader, epoch {span.epoch}")

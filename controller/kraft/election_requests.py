@@ -55,16 +55,6 @@ def has_preferred_leader(partition: PartitionRegistration) -> bool:
     return bool(partition.replicas) and partition.leader == partition.replicas[0]
 
 
-def is_imbalanced(view: ClusterView) -> bool:
-    """Whether a partition is not led by its preferred replica."""
-    return any(not has_preferred_leader(partition) for _, _, partition in view.image.partitions())
-
-
-def is_leaderless(view: ClusterView) -> bool:
-    """Whether a partition has no leader."""
-    return any(partition.leader == NO_LEADER for _, _, partition in view.image.partitions())
-
-
 def balance_leaders(view: ClusterView) -> tuple[list[MetadataRecord], bool]:
     """Elect preferred leaders. Returns whether the run reached its limit."""
     records: list[MetadataRecord] = []

@@ -28,10 +28,9 @@ from controller.kraft.election_requests import (
     balance_leaders,
     elect_leaders,
     elect_unclean_leaders,
-    is_imbalanced,
-    is_leaderless,
 )
 from controller.kraft.metadata_image import MetadataImage
+from controller.kraft.open_elections import OpenElections
 from controller.kraft.pending_replies import PendingReplies
 from controller.kraft.periodic_tasks import NEVER_MS, PeriodicTasks, Task
 from controller.kraft.reassignments import alter_reassignments, list_reassignments
@@ -111,11 +110,17 @@ class QuorumController:
         self._heartbeats = BrokerHeartbeats(features, settings.broker_session_timeout_ms)
         self._pending = PendingReplies()
         self._tasks = PeriodicTasks(features, settings)
-        self._imbalanced = self._leaderless = False
+        self._elections = OpenElections()
+        """Of the view's image, until 3.9."""
 
     @property
     def active(self) -> bool:
         return self._claimed != NOT_CLAIMED
+
+    @property
+    def claimed_epoch(self) -> LeaderEpoch:
+        """The epoch that it leads in; -1: it is not active."""
+        return self._claimed
 
     @property
     def due_at_ms(self) -> float:
@@ -131,6 +136,7 @@ class QuorumController:
                 self._claim(now, epoch)
         elif leader == self._me:
             self._claimed = epoch
+            self._emit(ControllerChanged(True, int(epoch), "leads-quorum"))
         else:
             self._renounce("another-leader" if leader >= 0 else "no-leader")
 
@@ -158,7 +164,8 @@ class QuorumController:
                 self._heartbeats.note_contact(now.mono_ms, broker, registration.epoch)
         self._emit(ControllerChanged(True, int(epoch), "leads-quorum"))
         self._tasks.activate(now.mono_ms)
-        self._find_elections()
+        if not self._features.periodic_tasks:
+            self._elections.begin(self._view.image)
         self._write(now, Write(activation_records(self._view, empty=self._is_log_empty)), None)
 
     def _renounce(self, reason: str) -> None:
@@ -195,9 +202,9 @@ class QuorumController:
             self._pending.written(last)
             rests_on = last
         write.appended(Offset(self._log.end - 1))
-        if write.records:
-            self._find_elections()
-        self._tasks.schedule_elections(now.mono_ms, imbalanced=self._imbalanced, leaderless=self._leaderless)
+        elections = self._elections
+        imbalanced, leaderless = elections.any_imbalanced, elections.any_leaderless
+        self._tasks.schedule_elections(now.mono_ms, imbalanced=imbalanced, leaderless=leaderless)
         if complete is not None:
             self._pending.add(rests_on, complete)
         return True
@@ -206,9 +213,14 @@ class QuorumController:
         """Apply records to the uncommitted state, and registrations to the heartbeats (replay)."""
         first = last - len(records) + 1
         image = self._view.image
+        elections = None if self._features.periodic_tasks else self._elections
         for index, record in enumerate(records):
             known = isinstance(record, RegisterBrokerRecord) and record.broker in image.brokers
+            if elections is not None:
+                elections.removed(image, record)
             image.apply(record, Offset(first + index))
+            if elections is not None:
+                elections.applied(image, record)
             if isinstance(record, UnregisterBrokerRecord):
                 self._heartbeats.remove(record.broker)
             elif isinstance(record, RegisterBrokerRecord | BrokerRegistrationChangeRecord):
@@ -216,11 +228,6 @@ class QuorumController:
                     self._heartbeats.remove(record.broker)
                 fenced = image.brokers[record.broker].fenced
                 self._heartbeats.register(now.mono_ms, record.broker, fenced=fenced)
-
-    def _find_elections(self) -> None:
-        """Until 3.9, look for partitions that the tasks could elect a leader of."""
-        if not self._features.periodic_tasks:
-            self._imbalanced, self._leaderless = is_imbalanced(self._view), is_leaderless(self._view)
 
     # --- requests ---
 

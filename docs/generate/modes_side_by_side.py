@@ -1,4 +1,4 @@
-"""docs/modes-side-by-side.md: the same faults on ZooKeeper 2.8, KRaft 3.9 and KRaft 4.4, simulated."""
+"""docs/modes-side-by-side.md: the same faults on ZooKeeper 2.8, KRaft 3.9 and 4.4."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -17,8 +17,9 @@ from emulator.scenario.observations.observation_model import Observations
 from emulator.scenario.player.player import Player
 from emulator.scenario.scenario_model import Scenario
 from emulator.storage.memory_files import MemoryFiles
-from emulator.topology import OBSERVER, Node
+from emulator.topology import KRAFT, OBSERVER, Node
 from emulator.worlds.simulated.latencies import CALM, LOADED, Latencies
+from emulator.worlds.simulated.latencies import KRAFT as RECORDED_KRAFT
 from emulator.worlds.simulated.latency_model import Draws
 from emulator.worlds.simulated.node import SimulatedNode
 from emulator.worlds.simulated.world import SimulatedWorld
@@ -102,11 +103,13 @@ def play_script(world: SimulatedWorld, player: Player) -> None:
 
 
 def _latencies_of(resolved: Resolved) -> Latencies:
-    """Latencies of a run: random schedules from 3.0 on were recorded on a slower machine.
+    """Latencies of a run: recordings of KRaft, and random schedules from 3.0 on, were made on slower machines.
 
     So were other scripts, which wait for what they need.
     """
     scenario = resolved.scenario
+    if scenario.as_recorded and scenario.topology.metadata == KRAFT:
+        return RECORDED_KRAFT
     random = scenario.as_recorded and scenario.id.startswith("random-")
     return LOADED if random and since(resolved.spec.kafka_version, "3.0") else CALM
 

@@ -34,6 +34,7 @@ def scenario_of_recording(recording: Observations) -> Scenario:
     kraft = recording.mode == KRAFT
     if recording.scenario.startswith("random-") and not kraft:
         settings.setdefault("tickTime", RANDOM_TICK_TIME_MS)
+    of_controllers = {} if recording.controller_settings is UNSET else recording.controller_settings
     by_broker = {
         int(broker): {name: usable(name, value) for name, value in given.items()}
         for broker, given in recording.settings_by_broker.items()
@@ -45,7 +46,7 @@ def scenario_of_recording(recording: Observations) -> Scenario:
         topology=three_azs(metadata=KRAFT, combined=recording.nodes == COMBINED) if kraft else three_azs(),
         settings=settings,
         settings_by_broker=by_broker,
-        controller_settings={} if recording.controller_settings is UNSET else dict(recording.controller_settings),
+        controller_settings={name: usable(name, value) for name, value in of_controllers.items()},
         steps=steps_of_recording(recording),
         as_recorded=True,
     )

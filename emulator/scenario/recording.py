@@ -5,7 +5,8 @@ steps in their place, so that a player makes the same entries in the same order.
 comes back during a later step ran in the background.
 """
 
-from typing import Any, assert_never
+from collections.abc import Iterator
+from typing import Any, Final, assert_never
 
 import msgspec
 
@@ -39,6 +40,7 @@ def steps_of_recording(recording: Observations) -> tuple[m.AnyStep, ...]:
     dead: set[int] = set()
     topology = three_azs(metadata=KRAFT, combined=recording.nodes == COMBINED)
     faulted: BrokerId | None = None
+    has_topic = False
     timeline = recording.timeline
     awaited: list[tuple[str, int]] = []  # background produces: (name, attempts still to come)
     for index, entry in enumerate(timeline):
@@ -57,6 +59,10 @@ def steps_of_recording(recording: Observations) -> tuple[m.AnyStep, ...]:
                 if isinstance(error, TypeError | AttributeError):
                     what = f"a value is of another type than a recording's: {error}"
                 raise Malformed(f"timeline[{index}], do {entry['do']!r}: {what}") from error
+            if isinstance(step, m.Start) and recording.mode == KRAFT and has_topic and "broker" in entry:
+                steps += _kraft_start(step, timeline, index)
+                continue
+            has_topic = has_topic or isinstance(step, m.CreateTopic)
             if isinstance(step, m.Wait) and any(r["saw"] == "not-reached" for r in results):
                 step = msgspec.structs.replace(step, may_time_out=True)
             if isinstance(step, m.Produce) and not any(r["saw"] == "attempt" for r in results):
@@ -75,6 +81,19 @@ def steps_of_recording(recording: Observations) -> tuple[m.AnyStep, ...]:
     if awaited:
         raise Malformed(f"{awaited[0][0]}: its attempts never came back")
     return tuple(steps)
+
+
+STARTED_S: Final = 1.0
+"""Minimum time that a start took whose script waited for the broker. No broker starts as fast."""
+
+
+def _kraft_start(step: m.Start, timeline: list[Entry], index: int) -> Iterator[m.AnyStep]:
+    """A broker's start in KRaft. Some scripts wait for the broker, some go on at once: only the times tell."""
+    name = f"start {step.node} at {index}"
+    yield m.Background(name=name, step=step)
+    following = timeline[index + 1] if index + 1 < len(timeline) else timeline[index]
+    if following["t"] - timeline[index]["t"] >= STARTED_S:
+        yield m.Await(name=name)
 
 
 def do_entry(step: m.AnyStep) -> Entry | None:

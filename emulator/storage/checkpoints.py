@@ -14,6 +14,7 @@ ends after the version. Anything else that is not exactly this is an error that 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 
 from protocol.ids import LeaderEpoch, Offset
@@ -44,6 +45,12 @@ def format_offsets(offsets: Mapping[tuple[str, int], Offset]) -> bytes:
 
 def parse_offsets(data: bytes, path: str) -> Offsets:
     """Parse a checkpoint of offsets. Raises CheckpointDamaged, naming `path` and the line."""
+    return dict(_parsed_offsets(data, path))
+
+
+@lru_cache(maxsize=8)
+def _parsed_offsets(data: bytes, path: str) -> Offsets:
+    """Parse the contents once: a broker with many partitions reads the file for each of them."""
     offsets: Offsets = {}
 
     def parse(line: str) -> None:

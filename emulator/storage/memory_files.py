@@ -159,9 +159,11 @@ class MemoryFiles:
     def list(self, directory: str) -> list[str]:
         if self.faults.any:
             self.faults.check("list", directory)
-        start = len(check_path(directory)) + 1 if directory else 0
+        prefix = f"{check_path(directory)}/" if directory else ""
+        start = len(prefix)
         everything = (*self._files, *self._directories)
-        return sorted(path[start:] for path in everything if path and directory_of(path) == directory)
+        below = (path[start:] for path in everything if path.startswith(prefix))
+        return sorted(name for name in below if name and "/" not in name)
 
     def exists(self, path: str) -> bool:
         return path in self._files or check_path(path) in self._directories

@@ -8,20 +8,29 @@ class QuorumStateChanged(Event):
     """A node of the quorum has another state, epoch or leader.
 
     `state`: leader, follower, candidate, prospective, unattached, voted, resigned; of a broker `observer`. `leader`: -1
-    unknown. `log_end`: of its metadata log.
+    unknown. `log_end`, `high_watermark` (-1 unknown): of its metadata log. `highest_watermark`: of its life so far. A
+    high watermark that falls is an event, too, and so is a log that is cut below the highest one.
     """
     NAME = "quorum_state_changed"
     state: str
     epoch: int
     leader: int
     log_end: int
+    high_watermark: int = -1
+    highest_watermark: int = -1
 
 
 class MetadataCommitted(Event):
-    """This controller's high watermark of the metadata log, after it has handled records."""
+    """A batch of the metadata log, [base_offset, offset), is committed by this node's high watermark.
+
+    Each controller and broker emits each batch, from the log's first on, once in its life. Batches of no-op and control
+    records are left out. `epoch`, `digest` (its CRC): of the batch.
+    """
     NAME = "metadata_committed"
     epoch: int
+    base_offset: int
     offset: int
+    digest: int
 
 
 class PartitionStateCommitted(OfPartition):

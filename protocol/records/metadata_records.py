@@ -143,10 +143,16 @@ BROKER_CONFIG: Final = 4
 class MetadataBatch(msgspec.Struct, frozen=True, gc=False):
     """A batch of the log, decoded: [base_offset, base_offset + len(records)). Without records: a control batch.
 
-    `end`: the next batch's offset.
+    `end`: the next batch's offset. `digest`: CRC of its bytes, which all copies of it have.
     """
 
     base_offset: int
     end: int
     epoch: LeaderEpoch
     records: tuple[MetadataRecord, ...]
+    digest: int = 0
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether it has no-op or control records alone."""
+        return all(isinstance(record, NoOpRecord) for record in self.records)

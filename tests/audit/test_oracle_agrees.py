@@ -15,7 +15,7 @@ from emulator.runs.resolve import resolve
 from emulator.runs.scenario_sources import find_scenario
 from emulator.runs.verdict_file import Verdict
 from protocol.ids import Offset
-from verification.agreement import differences
+from verification.agreement import KRAFT_PLAYS, differences
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,6 +32,7 @@ MORE = (
     *(("committed-offsets-az-cut", "2.8"), ("group-zombie-commit", "2.8")),
     *(("kafka-2477", "0.8.2"), ("kip101-case2-compressed", "0.10.2"), ("partitions-move", "2.8")),
     *(("start-while-isolated", "2.8"), ("topic-recreated-over-stray", "2.8")),
+    *((str(KRAFT_PLAYS / "kraft-topics.yaml"), "3.9"), (str(KRAFT_PLAYS / "kraft-workload.yaml"), "4.4")),
 )
 """Scenarios with effects on order, reads, topics' incarnations and groups' offsets.
 
@@ -49,6 +50,9 @@ RECORDINGS = (
     "random-211@2.6",
     "random-303@1.1",
     "random-403@0.10.2",
+    "kraft-az-isolated-leader-and-controller@3.9",
+    "kraft-unclean-election@4.4",
+    "kraft-random-615@4.4",
 )
 """Chosen for their violations.
 
@@ -94,7 +98,7 @@ def output(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Run
         for version in ("2.6", "2.8")
         for seed in (1, 2)
     ]
-    runs += [written(folder, scenario, version, 1, f"{scenario}@{version}") for scenario, version in MORE]
+    runs += [written(folder, scenario, version, 1, f"{Path(scenario).stem}@{version}") for scenario, version in MORE]
     runs += [written(folder, str(GOLDEN / recording / "1.json"), None, 1, recording) for recording in RECORDINGS]
     runs.append(_high_watermark_falls(folder))
     verdicts = audited(spark, folder, [directory for directory, _ in runs])

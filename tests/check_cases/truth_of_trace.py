@@ -16,7 +16,7 @@ import msgspec
 from emulator.judging.oracle.controller_terms import end
 from emulator.judging.oracle.gathering import truth_of
 from emulator.judging.oracle.probe import Probe
-from emulator.judging.oracle.truth import Batch, IsrChange, LeaderView, Term, Truth
+from emulator.judging.oracle.truth import Batch, IsrChange, LeaderView, MetadataLife, State, Term, Truth
 from emulator.machines.client.client_operations import KeptOperations, Operation
 from emulator.machines.client.client_state import Left, Read, Requested
 from emulator.machines.node.broker_node import BrokerNode
@@ -65,6 +65,7 @@ class _Seen:
         self.assignments: dict[TopicPartition, tuple[int, ...]] = {}
         self.incarnations: dict[str, int] = {}
         self.control: dict[str, Term] = {}
+        self.metadata_lives: dict[str, MetadataLife] = {}
         self.halted: set[str] = set()
         self.in_force: set[tuple[str, str]] = set()
         self.named: dict[str, Operation] = {}
@@ -138,6 +139,50 @@ class _Seen:
 
     def _fault_healed(self, happened: TimedEvent, event: e.FaultHealed) -> None:
         self.in_force.discard((happened.node, event.rule))
+
+    # --- the quorum of KRaft ---
+
+    def _metadata_life(self, happened: TimedEvent) -> MetadataLife:
+        known = self.metadata_lives.get(happened.node)
+        if known is None or known.incarnation != happened.incarnation:
+            known = self.metadata_lives[happened.node] = MetadataLife(happened.node, happened.incarnation)
+            self.probe.quorum.lives.append(known)
+        return known
+
+    def _quorum_state_changed(self, happened: TimedEvent, event: e.QuorumStateChanged) -> None:
+        life = self._metadata_life(happened)
+        if event.leader >= 0:
+            life.leaders.setdefault(event.epoch, set()).add(event.leader)
+        life.highest = max(life.highest, event.highest_watermark)
+        lowest = event.log_end if event.high_watermark < 0 else min(event.high_watermark, event.log_end)
+        if lowest < life.highest and life.fell is None:
+            life.fell = (life.highest, lowest)
+
+    def _metadata_committed(self, happened: TimedEvent, event: e.MetadataCommitted) -> None:
+        life = self._metadata_life(happened)
+        life.committed.append((event.base_offset, event.offset, event.epoch, event.digest))
+        life.highest = max(life.highest, event.offset)
+
+    def _partition_state_committed(self, happened: TimedEvent, event: e.PartitionStateCommitted) -> None:
+        """The first controller that reads a record shows its state."""
+        committed = self.probe.committed
+        if event.offset <= max((state.zxid for state in committed.states), default=-1):
+            return
+        isr, elr, replicas = (
+            tuple(map(int, filter(None, text.split(",")))) for text in (event.isr, event.elr, event.replicas)
+        )
+        place = (event.topic, event.partition)
+        for state in committed.states:
+            if state.topic_partition == place and state.until_ms is None:
+                state.until_ms = happened.at_ms
+        created = event.partition_epoch == 0
+        if created or self.assignments.get(place) != replicas:
+            committed.assigned_ms[event.topic] = happened.at_ms
+        self.assignments[place] = replicas
+        committed.note(State(
+            place, event.offset, event.leader, event.leader_epoch, isr, event.epoch, created, event.partition_epoch,
+            event.epoch, happened.at_ms, None, elr,
+        ))  # fmt: skip
 
     # --- what is committed ---
 

@@ -12,14 +12,8 @@ from emulator.judging.crash_testing.crash_run import play_death
 from emulator.judging.crash_testing.crash_seeds import DeathsOptions, play_seed, replay_command
 from emulator.judging.explain.history_builder import history_of
 from emulator.judging.explain.promise_rules import gates_of
-from emulator.judging.explain.settled_state import (
-    Unsettled,
-    brokers_of,
-    ensemble_state,
-    partition_of,
-    state_of,
-    unsettled,
-)
+from emulator.judging.explain.settled_partitions import Unsettled, partition_of
+from emulator.judging.explain.settled_state import brokers_of, ensemble_state, state_of, unsettled
 from emulator.judging.explain.stuck import unsettled_rule
 from emulator.machines.broker.fetchers import Fetchers
 from emulator.machines.broker.partition import Partition, PendingIsr

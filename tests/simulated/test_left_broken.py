@@ -74,8 +74,11 @@ def test_a_run_ends_in_the_midst_of_a_fault(tmp_path: Path, step: str, settle: s
     assert not tried(scenario, 1).bug
 
 
-def test_a_starting_broker_is_not_started_again() -> None:
-    twice = "{background: first, start: 2}\n  - kill: 2\n  - {background: second, start: 2}"
-    trial = tried(left(twice, "  - sleep: 12"), 1)
+STARTS = "{background: first, start: 2}\n%s  - {background: second, start: 2}"
+
+
+@pytest.mark.parametrize(("between", "undone"), [("", 1), ("  - kill: 2\n", 0)], ids=["starting", "killed"])
+def test_a_starting_broker_is_not_started_again_unless_it_was_killed(between: str, undone: int) -> None:
+    trial = tried(left(STARTS % between, "  - sleep: 12"), 1)
     assert (trial.bug, trial.error, trial.broken) == ("", "", ())
-    assert len(trial.undone) == 1
+    assert len(trial.undone) == undone

@@ -6,9 +6,11 @@ Each check that right machines hold has at least one mutant.
 from functools import partial
 from pathlib import Path
 
-from verification.mutants import observation_patches, replication_patches
+from verification.mutants import observation_patches, quorum_patches, replication_patches
 from verification.mutants.mutant import Mutant
 
+KRAFT = str(Path(__file__).parents[1] / "kraft_plays" / "kraft-topics.yaml")
+NO_CRASHES = "crash testing plays clusters with ZooKeeper"
 IN_PEACE = str(Path(__file__).parents[1] / "left_in_peace.yaml")
 
 OLD, EPOCHS, ALTER_ISR = ("0.10.2",), ("2.1", "2.3", "2.6"), ("2.7", "2.8")
@@ -217,6 +219,24 @@ MUTANTS: dict[str, Mutant] = {
         check="lost-acknowledged", scenario="kafka-7128", version="2.6",
         versions=(*EPOCHS, *ALTER_ISR),
         guard="LeaderExpandIsr: IsFollowerCaughtUp to the high watermark",
+    ),
+    "candidates-vote-again": Mutant(
+        wrong="a candidate of the quorum votes for others, too, in the first epoch",
+        patches=quorum_patches.candidates_vote_again,
+        check="dual-quorum-leader", scenario=KRAFT, version="3.9",
+        unseen=NO_CRASHES,
+    ),
+    "followers-alter-metadata": Mutant(
+        wrong="a follower of the quorum writes batches of the metadata log with another timestamp",
+        patches=quorum_patches.followers_alter_batches,
+        check="metadata-divergence", scenario=KRAFT, version="3.9",
+        unseen=NO_CRASHES,
+    ),
+    "quorum-high-watermarks-fall": Mutant(
+        wrong="a broker's high watermark of the metadata log falls every few records",
+        patches=quorum_patches.high_watermarks_fall,
+        check="quorum-high-watermark", scenario=KRAFT, version="3.9",
+        unseen=NO_CRASHES,
     ),
     "isr-before-it-is-recorded": Mutant(
         wrong="a shrunk ISR counts at once",

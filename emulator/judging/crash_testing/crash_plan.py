@@ -17,6 +17,7 @@ from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.scenario_sources import catalogue, find_scenario
 from emulator.runs.starts import starts_in
 from emulator.scenario.scenario_model import AnyStep, Repeat, Scenario, plain_steps
+from emulator.topology import KRAFT
 from protocol.versions import ladder_name
 
 STORAGE_SHARE = 0.6
@@ -126,12 +127,13 @@ def drawn(seed: int, scenarios: tuple[str, ...] = (), versions: tuple[str, ...] 
     """
     draw = random.Random(f"death {seed}")
     wanted = _wanted(scenarios, versions)
-    scenario = scenario_of(draw.choice(list(wanted)))
-    version = draw.choice(wanted[scenario.id])
+    name = draw.choice(list(wanted))  # of a file, its path
+    scenario = scenario_of(name)
+    version = draw.choice(wanted[name])
     storage = draw.random() < STORAGE_SHARE
     plan = Plan(
         seed=seed,
-        scenario=scenario.id,
+        scenario=name,
         version=version,
         victim=draw.choice(mortals(scenario)),
         step=draw.randint(1, step_count(scenario.steps)),
@@ -141,19 +143,21 @@ def drawn(seed: int, scenarios: tuple[str, ...] = (), versions: tuple[str, ...] 
         again=draw.randint(0, AGAIN_MAX) if draw.random() < AGAIN_SHARE else -1,
         back_ms=draw.uniform(*BACK_MS),
     )
-    # A dedicated controller has no storage.
-    return replace(plan, operations=-1, again=-1) if plan.victim.startswith("controller") else plan
+    # With ZooKeeper a dedicated controller has no storage.
+    without_storage = plan.victim.startswith("controller") and scenario.topology.metadata != KRAFT
+    return replace(plan, operations=-1, again=-1) if without_storage else plan
 
 
 def stop_drawn(seed: int, scenarios: tuple[str, ...] = (), versions: tuple[str, ...] = ()) -> Plan:
     """An orderly stop and start of a broker between two steps; drawn as in `drawn`."""
     draw = random.Random(f"stop {seed}")
     wanted = _wanted(scenarios, versions)
-    scenario = scenario_of(draw.choice(list(wanted)))
+    name = draw.choice(list(wanted))
+    scenario = scenario_of(name)
     return Plan(
         seed=seed,
-        scenario=scenario.id,
-        version=draw.choice(wanted[scenario.id]),
+        scenario=name,
+        version=draw.choice(wanted[name]),
         victim=draw.choice([node.name for node in scenario.topology.with_role("broker")]),
         step=draw.randint(1, step_count(scenario.steps)),
         back_ms=draw.choice((0.0, draw.uniform(0.0, BACK_MS[1]))),
@@ -162,6 +166,6 @@ def stop_drawn(seed: int, scenarios: tuple[str, ...] = (), versions: tuple[str, 
 
 
 def mortals(scenario: Scenario) -> list[str]:
-    """Possible victims: brokers, ZooKeeper servers, dedicated controllers."""
+    """Possible victims: brokers, ZooKeeper servers, dedicated controllers of either mode."""
     topology = scenario.topology
     return list(dict.fromkeys(n.name for role in ("broker", "session", "controller") for n in topology.with_role(role)))

@@ -3,7 +3,8 @@
 from emulator.judging.crash_testing.crash_driver import Attendant
 from emulator.judging.crash_testing.crash_plan import Plan, resolved_for
 from emulator.judging.explain.finished_run import FinishedRun
-from emulator.judging.explain.settled_state import Unsettled, unsettled
+from emulator.judging.explain.settled_partitions import Unsettled
+from emulator.judging.explain.settled_state import unsettled
 from emulator.judging.oracle.probe import Probe
 from emulator.runs.simulated import collector_disabled, let_pass, play_script, scripted_world
 from emulator.scenario.player.player import Player

@@ -38,7 +38,7 @@ def judge_network_death(died: DiedOver, run_dir: Path) -> Judged:
             continue
         stopped = reasons.get((end.node, end.incarnation))
         reason = stopped.reason if stopped is not None else f"exited with code {end.code} and no output"
-        rule = exit_rule(run.gates, stopped.kind) if stopped is not None else ""
+        rule = exit_rule(run.gates, stopped.kind, stopped.reason) if stopped is not None else ""
         put(judged, Broken("exit", f"{end.node} ended at {end.at_ms:.0f} ms: {reason}"), Rule(rule) if rule else None)
         if end.node not in died.alive and rule:
             absent[topology.node(end.node).number] = rule

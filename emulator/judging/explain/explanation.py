@@ -11,11 +11,12 @@ from emulator.judging.explain.extra_invariants import BEHAVIOURS, behaviour_rule
 from emulator.judging.explain.finished_run import Exited, FinishedRun
 from emulator.judging.explain.history_builder import TimedEvent, history_of
 from emulator.judging.explain.liveness_rules import LIVENESS, TOO_FEW, broken_liveness, parked_rule
+from emulator.judging.explain.metadata_log_checks import metadata_log_broken
 from emulator.judging.explain.promise_rules import Rules, gates_of
 from emulator.judging.explain.recoveries import Recovery, lost_tails
 from emulator.judging.explain.run_history import History
 from emulator.judging.explain.sanity import insane
-from emulator.judging.explain.settled_state import Unsettled
+from emulator.judging.explain.settled_partitions import Unsettled
 from emulator.judging.explain.stuck import exit_rule, unsettled_rule
 from emulator.judging.oracle.gathering import truth_of
 from emulator.judging.oracle.truth import Truth
@@ -86,6 +87,7 @@ class SimulatedEvidence(Evidence):
         """Broken promises, and machines' states that no version has."""
         yield from super().violations()
         yield from insane(self._run.world, self.truth, self.gates)
+        yield from metadata_log_broken(self._run.world, self._resolved.spec.kafka_version)
 
     def further_violations(self) -> Iterator[Broken]:
         """Broken promises of liveness, and behaviour that only events show."""
@@ -123,8 +125,8 @@ def explain(run: Evidence, violation: Broken | Exited | Unsettled) -> Rule | Non
     None: no rule does, so faultline has a bug, or Kafka an error that no rule names.
     """
     match violation:
-        case Exited(kind=kind):
-            text = exit_rule(run.gates, kind)
+        case Exited(kind=kind, reason=reason):
+            text = exit_rule(run.gates, kind, reason)
         case Unsettled():
             text = run.unsettled_rule(violation)
         case Broken(what=what) if what in LIVENESS:

@@ -3,7 +3,7 @@
 import msgspec
 
 from emulator.judging.explain.recoveries import Recovery
-from emulator.judging.explain.settled_state import Unsettled
+from emulator.judging.explain.settled_partitions import Unsettled
 from emulator.judging.oracle.probe import Probe
 from emulator.machines.client.client_operations import KeptOperations
 from emulator.runs.resolve import Resolved

@@ -39,23 +39,24 @@ from protocol.events import (
     LogTruncated,
     NodeStarted,
     OperationEnded,
+    PartitionStateCommitted,
     RoleChanged,
     SessionChanged,
     StateDecided,
     TopicRemoved,
     ZnodeChanged,
 )
-from protocol.ids import TopicPartition
+from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch, TopicPartition
 from protocol.kinds import CutReason, IgnoredReason
-from protocol.znodes import CONTROLLER, TOPICS, decode_state, decode_topic, state_partition
+from protocol.znodes import CONTROLLER, TOPICS, Leadership, decode_state, decode_topic, state_partition
 
 TimedEvent = tuple[str, int, int, object, float, Event]
 """(node, incarnation, seq, cause, at_ms, event)"""
 
 HISTORIC: tuple[type[Event], ...] = (
     AttemptSent, BatchAppended, BrokerConfigured, BrokersSeen, ControllerChanged, EpochAnswered, FetcherChanged,
-    HighWatermarkMoved, LeaderAndIsrIgnored, LogLoaded, LogTruncated, NodeStarted, OperationEnded, RoleChanged,
-    SessionChanged, StateDecided, TopicRemoved, ZnodeChanged,
+    HighWatermarkMoved, LeaderAndIsrIgnored, LogLoaded, LogTruncated, NodeStarted, OperationEnded,
+    PartitionStateCommitted, RoleChanged, SessionChanged, StateDecided, TopicRemoved, ZnodeChanged,
 )  # fmt: skip
 """Event types that a history is made of."""
 
@@ -84,13 +85,19 @@ class _Writer:
         self._ends: dict[tuple[TopicPartition, int], int] = {}
         self._disconnected: dict[str, float] = {}
         self._controller_zxid = 0
+        self._offset = -1
+        self._removed_ids: set[str] = set()
 
     def add(self, node: str, incarnation: int, seq: int, cause: object, at_ms: float, event: Event) -> None:
         history = self.history
         history.unclean.add(node, at_ms, event)
         match event:
-            case TopicRemoved(topic=topic):
-                self._removed(topic)
+            case TopicRemoved(topic=topic, topic_id=topic_id):
+                if not topic_id or topic_id not in self._removed_ids:  # each controller of KRaft reports it
+                    self._removed_ids.add(topic_id)
+                    self._removed(topic)
+            case PartitionStateCommitted():
+                self._state_committed(at_ms, event)
             case ZnodeChanged():
                 self._znode(node, at_ms, event)
             case RoleChanged():
@@ -157,6 +164,22 @@ class _Writer:
             other = self._committed[written]
             text = f"transaction {event.zxid:#x} wrote {event.data!r} to {event.path} at {node}, {other!r} elsewhere"
             history.contradictions.append(text)
+
+    def _state_committed(self, at_ms: float, event: PartitionStateCommitted) -> None:
+        """Record a state of the metadata log; the first controller that reports it counts."""
+        topic_partition = (event.topic, event.partition)
+        if event.offset <= self._offset:
+            return
+        self._offset = event.offset
+        state = Leadership(
+            BrokerId(event.leader), LeaderEpoch(event.leader_epoch), _brokers(event.isr), ControllerEpoch(event.epoch),
+            event.partition_epoch, event.recovering,
+        )  # fmt: skip
+        self.history.states.setdefault(topic_partition, []).append(Stated(at_ms, state))
+        self.history.in_metadata_log.add(topic_partition)
+        assigned = self.history.assignments.setdefault(topic_partition, [])
+        if not assigned or assigned[-1].replicas != _brokers(event.replicas):
+            assigned.append(Assigned(at_ms, _brokers(event.replicas)))
 
     def _controller_znode(self, at_ms: float, event: ZnodeChanged) -> None:
         """Record a change of `/controller`; the first server that reports it counts."""
@@ -296,6 +319,10 @@ class _Writer:
             self._disconnected[node] = at_ms
         elif state == "connected" and node in self._disconnected:
             self.history.away.setdefault(node, []).append((self._disconnected.pop(node), at_ms))
+
+
+def _brokers(text: str) -> tuple[BrokerId, ...]:
+    return tuple(BrokerId(int(one)) for one in text.split(",") if one)
 
 
 Lasting = TypeVar("Lasting", Followed, Fetched)

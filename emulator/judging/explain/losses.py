@@ -24,6 +24,7 @@ FETCHED_ON = "8 (KAFKA-6880): a follower of an epoch of the past counted as hold
 FETCHER_KEPT = (
     "8 (KAFKA-7164): the fetcher of an earlier epoch was not restarted, counted as holding what it had not, and led"
 )
+LAST_KNOWN = "7.4 (KIP-966): all of ISR and ELR stopped uncleanly, and the last known leader led"
 NEXT_WITHOUT = "1.8: acks=1 is answered by the leader alone, and the next leader did not have it"
 NOT_SYNCED = "3: power loss takes what was not synced"
 
@@ -89,6 +90,8 @@ class Losses:
             return ""
         if self._elected_outside(fate, by):
             return "4.2: an unclean election"
+        if self._last_known_leader(fate, by):
+            return LAST_KNOWN
         if isinstance(gone, LostTail) and gone.disk:
             return "8 (KIP-903): who lost its disk was let into the ISR, and led"
         if isinstance(gone, LostTail):
@@ -121,6 +124,17 @@ class Losses:
             and after.state.leader not in before.state.isr
             and fate.held[0] < after.state.leader_epoch <= by.epoch
             and self._unclean.may_be(fate.topic_partition[0], before.at_ms, after.at_ms)
+            for before, after in pairwise(states)
+        )
+
+    def _last_known_leader(self, fate: Fate, by: Led) -> bool:
+        """Whether it was elected without ISR and ELR, as the last known leader (kraft-semantics 7.4)."""
+        states = self._history.states.get(fate.topic_partition, [])
+        return any(
+            after.state.leader == by.broker
+            and after.state.recovering
+            and not before.state.isr
+            and fate.held[0] < after.state.leader_epoch <= by.epoch
             for before, after in pairwise(states)
         )
 

@@ -9,8 +9,10 @@ from emulator.judging.explain.run_history import LostTail
 from emulator.judging.oracle.gathering import read_logs
 from emulator.judging.oracle.truth import Batch, Truth
 from emulator.machines.node.broker_node import BrokerNode
+from emulator.machines.node.kraft_broker_node import KraftBrokerNode
 from emulator.storage.files import Files
-from emulator.storage.inspect import partitions_in, partitions_on
+from emulator.storage.inspect import log_directories, partitions_in, partitions_on
+from emulator.storage.log_directory import PARTITION_METADATA, partition_metadata
 from emulator.storage.memory_files import MemoryFiles
 from emulator.storage.subdirectory_files import Within
 from emulator.topology import Topology
@@ -18,6 +20,8 @@ from emulator.worlds.simulated.node import SimulatedNode
 from protocol.ids import TopicPartition, topic_partition_of
 
 Logs = dict[TopicPartition, list[Batch]]
+TopicIds = dict[TopicPartition, bytes]
+"""{partition: contents of its file with the topic's id, from 2.8 on in KRaft alone}"""
 
 
 class Recovery(msgspec.Struct, frozen=True):
@@ -78,7 +82,7 @@ class Recoveries:
         self._power_lost: list[tuple[float, str]] = []
         self._disk_lost: list[DiskLost] = []
         self._begun: dict[str, int] = {}
-        self._held: dict[str, tuple[float, Logs]] = {}
+        self._held: dict[str, tuple[float, Logs, TopicIds]] = {}
 
     def ordered(self, action: act.Action, nodes: dict[str, SimulatedNode], now_ms: float) -> None:
         """Record the script's faults of disks."""
@@ -101,7 +105,7 @@ class Recoveries:
         An incarnation that dies while it loads has recovered nothing; the disk of its predecessor counts.
         """
         if "broker" in node.node.roles and node.node.name not in self._held:
-            self._held[node.node.name] = (now_ms, _logs_on(node.files))
+            self._held[node.node.name] = (now_ms, _logs_on(node.files), _topic_ids_on(node.files))
 
     def look(self, node: SimulatedNode, now_ms: float) -> None:
         """Record the recovery once a living broker has loaded its logs."""
@@ -113,13 +117,15 @@ class Recoveries:
     def _began(self, node: SimulatedNode, now_ms: float) -> None:
         """Compare the recovered logs with those at the death."""
         name = node.node.name
-        died_ms, held = self._held.pop(name, (0.0, {}))
+        died_ms, held, ids = self._held.pop(name, (0.0, {}, {}))
         if not held:
             return
         lost = any(of == name and at_ms >= died_ms for at_ms, of in self._power_lost)
         replaced = [one for one in self._disk_lost if one.node == name and one.at_ms >= died_ms]
         recovered = _logs_on(node.files)
         for topic_partition, batches in held.items():
+            if _is_stray(node, topic_partition, ids.get(topic_partition, b"")):
+                continue
             disk = any(topic_partition in one.partitions for one in replaced)
             self.found.append(
                 Recovery(now_ms, name, topic_partition, lost, batches, recovered.get(topic_partition, []), disk)
@@ -128,7 +134,32 @@ class Recoveries:
 
 def _has_loaded(node: SimulatedNode) -> bool:
     """Whether a broker has loaded its logs; true for other nodes."""
-    return not isinstance(node.machine, BrokerNode) or node.machine.booted
+    return not isinstance(node.machine, BrokerNode | KraftBrokerNode) or node.machine.booted
+
+
+def _is_stray(node: SimulatedNode, topic_partition: TopicPartition, held_id: bytes) -> bool:
+    """Whether a broker of KRaft deletes the log when it starts: its image has the partition elsewhere, or not at all.
+
+    Source: LogManager.handleStrays.
+    """
+    if not isinstance(node.machine, KraftBrokerNode):
+        return False
+    image = node.machine.publishing.image
+    topic, state = image.topics.get(topic_partition[0]), image.partition(*topic_partition)
+    if topic is None or state is None or node.node.number not in state.replicas:
+        return True
+    return held_id != partition_metadata(topic.topic_id)
+
+
+def _topic_ids_on(files: MemoryFiles) -> TopicIds:
+    found: TopicIds = {}
+    with files.unwatched():
+        for directory in log_directories(files):
+            for name in partitions_in(directory):
+                topic_partition, path = topic_partition_of(name), f"{name}/{PARTITION_METADATA}"
+                if topic_partition is not None and directory.exists(path):
+                    found[topic_partition] = directory.read(path, 0, directory.size(path))
+    return found
 
 
 def _logs_on(files: MemoryFiles) -> Logs:

@@ -178,6 +178,7 @@ class History(msgspec.Struct):
     - `named`: {(controller's node, broker): times at which the controller saw it come or go}
     - `created`: partitions whose first state a controller knows to have written, with its epoch
     - `contradictions`: transactions that two ZooKeeper servers have committed differently
+    - `in_metadata_log`: partitions of a KRaft cluster
     - `unclean`: settings of unclean election
     """
 
@@ -205,4 +206,5 @@ class History(msgspec.Struct):
     named: dict[tuple[str, int], list[float]] = {}
     created: set[tuple[TopicPartition, int]] = set()
     contradictions: list[str] = []
+    in_metadata_log: set[TopicPartition] = set()
     unclean: UncleanSettings = msgspec.field(default_factory=UncleanSettings)

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from emulator.judging.explain.broken_promises import Broken
+from emulator.judging.explain.kraft_settled import kraft_brokers_of
+from emulator.judging.explain.settled_partitions import AnyBroker
 from emulator.judging.explain.settled_state import brokers_of
 from emulator.judging.oracle.truth import Truth
 from emulator.machines.broker.replica_log import Log
-from emulator.machines.node.broker_node import BrokerNode
 from emulator.machines.session.server import SessionServer
 from emulator.storage.checkpoints import parse_leader_epochs
 from emulator.topology import broker_name
@@ -21,7 +22,7 @@ LATE_MS = 1_000.0
 
 def insane(world: SimulatedWorld, truth: Truth, gates: Gates) -> Iterator[Broken]:
     """Broken sanity rules. `truth`: with the logs on the disks."""
-    for number, broker in brokers_of(world).items():
+    for number, broker in (brokers_of(world) | kraft_brokers_of(world)).items():
         name = broker_name(number)
         for why in _parked(broker):
             yield Broken("parked", f"{name}: {why}", broker=number)
@@ -41,7 +42,7 @@ def insane(world: SimulatedWorld, truth: Truth, gates: Gates) -> Iterator[Broken
     yield from _trees(world)
 
 
-def _parked(broker: BrokerNode) -> Iterator[str]:
+def _parked(broker: AnyBroker) -> Iterator[str]:
     """Requests in purgatory past their deadline (semantics 1.8, 1.9)."""
     now_ms = broker.context.now.mono_ms
     for purgatory in (broker.broker.replicas.produces, broker.broker.replicas.fetches):

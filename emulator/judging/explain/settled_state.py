@@ -5,17 +5,21 @@ agree. Brokers' metadata and topics' settings equal ZooKeeper's."""
 
 from typing import Any
 
-import msgspec
-
 from controller.controller import Controller
-from emulator.machines.broker.partition import Partition
+from emulator.judging.explain.kraft_settled import kraft_unsettled
+from emulator.judging.explain.settled_partitions import (
+    Unsettled,
+    partition_of,
+    replicas_unsettled,
+    stale_metadata,
+)
 from emulator.machines.broker.settings import with_topic_overrides
 from emulator.machines.node.broker_node import BrokerNode
 from emulator.machines.node.controller_node import ControllerNode
 from emulator.machines.session.election import LEADING
 from emulator.machines.session.server import SessionServer
 from emulator.machines.session.tree import Tree
-from emulator.topology import OBSERVER, identifier_of, node_name
+from emulator.topology import KRAFT, OBSERVER, identifier_of, node_name
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.ids import BrokerId, TopicPartition
 from protocol.znodes import (
@@ -34,19 +38,6 @@ from protocol.znodes import (
 )
 
 
-class Unsettled(msgspec.Struct, frozen=True):
-    """One failure to settle.
-
-    `what`: dead, ensemble, unregistered, controller, no-state, leader, isr, role, log-end, high-watermark, settings,
-    metadata. `broker`: -1 if it concerns no broker.
-    """
-
-    what: str
-    text: str
-    topic_partition: TopicPartition = ("", -1)
-    broker: int = -1
-
-
 def unsettled(world: SimulatedWorld) -> list[Unsettled]:
     """Failures to settle now; empty: the cluster has settled."""
     found = [
@@ -54,6 +45,8 @@ def unsettled(world: SimulatedWorld) -> list[Unsettled]:
         for name, node in world.nodes.items()
         if not node.alive and name != OBSERVER
     ]
+    if world.topology.metadata == KRAFT:
+        return [*found, *kraft_unsettled(world)]
     tree, ensemble = ensemble_state(world)
     found += ensemble
     brokers = brokers_of(world)
@@ -76,8 +69,8 @@ def unsettled(world: SimulatedWorld) -> list[Unsettled]:
                 found.append(
                     Unsettled("isr", f"{name}: the ISR is {list(state.isr)} of {list(assignment)}", topic_partition)
                 )
-            found += _replicas(brokers, topic_partition, assignment, state)
-            found += _metadata(brokers, topic_partition, state)
+            found += replicas_unsettled(brokers, topic_partition, assignment, state, "ZooKeeper")
+            found += stale_metadata(brokers, topic_partition, state, "ZooKeeper")
         found += _settings(tree, brokers, topic_partition)
     return found
 
@@ -123,10 +116,6 @@ def state_of(tree: Tree, topic_partition: TopicPartition) -> Leadership | None:
     return None if znode is None else decode_state(*topic_partition, znode.data, znode.version)
 
 
-def partition_of(broker: BrokerNode, topic_partition: TopicPartition) -> Partition | None:
-    return broker.broker.replicas.partitions.get(topic_partition)
-
-
 def _settings(tree: Tree, brokers: dict[int, BrokerNode], topic_partition: TopicPartition) -> list[Unsettled]:
     """Replicas whose topic settings differ from ZooKeeper's, whenever they changed."""
     topic = topic_partition[0]
@@ -143,18 +132,6 @@ def _settings(tree: Tree, brokers: dict[int, BrokerNode], topic_partition: Topic
     return found
 
 
-def _metadata(brokers: dict[int, BrokerNode], topic_partition: TopicPartition, state: Leadership) -> list[Unsettled]:
-    """Brokers whose metadata responses have another leader or epoch."""
-    found: list[Unsettled] = []
-    for number, broker in brokers.items():
-        known = broker.broker.metadata.partitions.get(topic_partition)
-        if known is None or (known.leader, known.leader_epoch) != (state.leader, state.leader_epoch):
-            held = "none" if known is None else _leader_text(known.leader, known.leader_epoch)
-            text = f"{_in_zookeeper(topic_partition, state)}, {held} in the metadata of broker-{number}"
-            found.append(Unsettled("metadata", text, topic_partition, number))
-    return found
-
-
 def _controller(tree: Tree, candidates: dict[int, Controller]) -> list[Unsettled]:
     active = [number for number, controller in candidates.items() if controller.active]
     znode, epoch = tree.znodes.get(CONTROLLER), tree.znodes.get(CONTROLLER_EPOCH)
@@ -167,39 +144,3 @@ def _controller(tree: Tree, candidates: dict[int, Controller]) -> list[Unsettled
     if known != decode_controller_epoch(epoch.data):
         return [Unsettled("controller", f"{node_name(elected)} is controller of epoch {known}, not the latest")]
     return []
-
-
-def _leader_text(leader: int, epoch: int) -> str:
-    return f"broker-{leader} (epoch {epoch})" if leader >= 0 else "none"
-
-
-def _in_zookeeper(topic_partition: TopicPartition, state: Leadership) -> str:
-    leader = _leader_text(state.leader, state.leader_epoch)
-    return f"{topic_partition[0]}-{topic_partition[1]}: the leader is {leader} in ZooKeeper"
-
-
-def _replicas(
-    brokers: dict[int, BrokerNode], topic_partition: TopicPartition, assignment: tuple[int, ...], state: Leadership
-) -> list[Unsettled]:
-    """Replicas whose role, log end or high watermark differs."""
-    found: list[Unsettled] = []
-    name = f"{topic_partition[0]}-{topic_partition[1]}"
-    held = {number: partition_of(brokers[number], topic_partition) for number in assignment if number in brokers}
-    leader = held.get(state.leader)
-    for number, partition in held.items():
-        epoch = partition.leader_epoch if partition is not None else -1
-        follows = partition.leader if partition is not None else -1
-        if follows != state.leader or epoch != state.leader_epoch:
-            text = f"{_in_zookeeper(topic_partition, state)}, {_leader_text(follows, epoch)} at broker-{number}"
-            found.append(Unsettled("role", text, topic_partition, number))
-    if leader is None or leader.log is None or not leader.leads:
-        return found
-    log_end = leader.log.log_end
-    for number, partition in held.items():
-        if partition is not None and partition.log is not None and partition.log.log_end != log_end:
-            text = f"{name}: broker-{number} ends at {partition.log.log_end}, the leader at {log_end}"
-            found.append(Unsettled("log-end", text, topic_partition, number))
-    if leader.log.high_watermark != log_end or leader.lock.held or set(leader.isr) != set(assignment):
-        text = f"{name}: the leader's high watermark is {leader.log.high_watermark} of {log_end}, its ISR {leader.isr}"
-        found.append(Unsettled("high-watermark", text, topic_partition, state.leader))
-    return found

@@ -9,13 +9,12 @@ from emulator.judging.explain.controller_errors import controller_error
 from emulator.judging.explain.finished_run import FinishedRun
 from emulator.judging.explain.promise_rules import BEHIND_ITS_SUCCESSOR, EMPTY_EPOCH
 from emulator.judging.explain.run_history import History
+from emulator.judging.explain.settled_partitions import Unsettled, partition_of
 from emulator.judging.explain.settled_state import (
-    Unsettled,
     assignments,
     brokers_of,
     controllers_of,
     ensemble_state,
-    partition_of,
     state_of,
 )
 from emulator.judging.explain.stopped import EARLIER_LIFE, HALF_WAY, OFFLINE, still, unseen
@@ -23,6 +22,7 @@ from emulator.machines.broker.fetch_reads import FIRST_WITH_PROGRESS
 from emulator.machines.node.broker_node import BrokerNode
 from emulator.runs import run_limits
 from emulator.runs.resolve import Resolved
+from emulator.storage.log_directory import METADATA_LOG
 from emulator.topology import broker_name, identifier_named
 from protocol.gates import Gates
 from protocol.ids import BrokerId, TopicPartition
@@ -43,8 +43,10 @@ COMES_AND_GOES_MS = 10_000.0
 """Time within which an incarnation ends as its predecessor did."""
 
 
-def exit_rule(gates: Gates, kind: str) -> str:
+def exit_rule(gates: Gates, kind: str, reason: str = "") -> str:
     """The rule that lets a process exit by itself; "" if none does."""
+    if kind == ExitKind.METADATA_LOG_FAILED and METADATA_LOG in reason:  # its disk; not a fault of the quorum
+        return "1.4: a node of KRaft ends with the disk of its metadata log"
     if kind in ORDINARY_EXITS:
         return "11.10: a broker that finds its old registration exits"
     if kind == ExitKind.NO_SESSION_SERVICE:
@@ -165,9 +167,8 @@ def _ended_by(died: FinishedRun, gates: Gates, broker: int) -> str:
 
     Between two exits for the same reason it finds its old registration, as every broker does that returns too early.
     """
-    kinds = [end.kind for end in died.exits if end.node == broker_name(broker)]
-    known = [kind for kind in kinds if kind not in ORDINARY_EXITS]
-    return exit_rule(gates, known[-1]) if known else ""
+    ends = [end for end in died.exits if end.node == broker_name(broker) and end.kind not in ORDINARY_EXITS]
+    return exit_rule(gates, ends[-1].kind, ends[-1].reason) if ends else ""
 
 
 def session_timeout_ms(resolved: Resolved, history: History) -> float:

@@ -10,11 +10,19 @@ from emulator.faults.machine_fault_kinds import ClockJump, SlowDisk
 from emulator.judging.fuzzing.schedule import OTHER, TOPIC, Schedule
 from emulator.scenario import scenario_model as m
 from protocol.ids import BrokerId
+from protocol.purposes import CONTROLLER_PORT
 
 LEADS = 0.6
 """Share of deaths that hit the likely leader: the first healthy replica."""
 PURPOSES = ((), (), ("fetcher",), ("controller",), ("to-controller",), ("session",))
 MESSAGES = ("Fetch", "LeaderAndIsr", "UpdateMetadata", "StopReplica", "AlterIsr", "OffsetForLeaderEpoch", "Produce")
+KRAFT_PURPOSES = ((), (), ("fetcher",), ("quorum",), ("node-to-controller",), CONTROLLER_PORT)
+KRAFT_LINKS = (
+    "pair", "opened", "controller", "controller", "one-way", "to-voter", "from-voter", "az", "voters", "voters",
+)  # fmt: skip
+KRAFT_MESSAGES = (
+    "Fetch", "Produce", "BrokerHeartbeat", "AlterIsr", "BrokerRegistration", "QuorumFetch", "Vote", "BeginQuorumEpoch",
+)  # fmt: skip
 DELAYS_MS = (300, 1_000, 5_000, 60_000)
 LOSSES = (0.1, 0.5)
 BANDWIDTHS = (500, 5_000)
@@ -108,6 +116,8 @@ def lose_disk(s: Schedule) -> None:
 
 
 def links(s: Schedule) -> m.Links:
+    if s.cluster.voters:
+        return kraft_links(s)
     one, other = s.draw.sample(s.cluster.ranked, 2)
     match s.draw.choice(("pair", "opened", "opened", "session", "one-way", "az", "deaf")):
         case "az":
@@ -123,14 +133,37 @@ def links(s: Schedule) -> m.Links:
     return m.PairLinks(between=(one, s.draw.choice(s.cluster.sessions)))
 
 
+def kraft_links(s: Schedule) -> m.Links:
+    """Links of brokers and controllers among each other, of an AZ, or in one direction."""
+    one, other = s.draw.sample(s.cluster.ranked, 2)
+    voter = s.draw.choice(s.cluster.voters)
+    match s.draw.choice(KRAFT_LINKS):
+        case "az":
+            return m.AzLinks(az=f"az-{s.draw.randrange(2)}")
+        case "opened":
+            return m.OpenedLinks(opened_by=one, to=other)
+        case "one-way":
+            return m.OneWayLinks(source=one, to=other)
+        case "controller" if voter != one:
+            return m.PairLinks(between=(one, voter))
+        case "to-voter" if voter != one:
+            return m.OneWayLinks(source=one, to=voter)
+        case "from-voter" if voter != one:
+            return m.OneWayLinks(source=voter, to=one)
+        case "voters" if len(s.cluster.voters) > 1:
+            first, second = s.draw.sample(s.cluster.voters, 2)
+            return m.PairLinks(between=(first, second))
+    return m.PairLinks(between=(one, other))
+
+
 def _what(s: Schedule, *, frames: bool = True) -> dict[str, Any]:
     """Links and traffic that a rule concerns. `frames`: perhaps one type of message alone."""
     about: dict[str, Any] = {"links": links(s), "at_s": s.at_s, "expects_traffic": False}
     if isinstance(about["links"], m.PairLinks) and about["links"].between[1].startswith("session"):
         return about
     if frames and s.draw.random() < 0.25:
-        return about | {"apis": (s.draw.choice(MESSAGES),)}
-    return about | {"purposes": s.draw.choice(PURPOSES)}
+        return about | {"apis": (s.draw.choice(KRAFT_MESSAGES if s.cluster.voters else MESSAGES),)}
+    return about | {"purposes": s.draw.choice(KRAFT_PURPOSES if s.cluster.voters else PURPOSES)}
 
 
 def cut(s: Schedule) -> None:

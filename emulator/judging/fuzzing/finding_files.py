@@ -9,7 +9,9 @@ from emulator.old_names import renamed_verb
 from emulator.scenario import scenario_model as m
 from emulator.scenario.document import ScenarioErrors
 from emulator.scenario.load import load_scenario
+from emulator.scenario.observations.observation_model import COMBINED, SEPARATE
 from emulator.scenario.write import written_step
+from emulator.topology import KRAFT
 
 PLAIN = re.compile(r"[A-Za-z][\w./-]*( [\w./-]+)*")
 WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
@@ -21,10 +23,16 @@ ONLY = frozenset({"node", "s"})
 def readable(scenario: m.Scenario, comment: str = "") -> str:
     """The file of a scenario. `comment`: its first lines, each without the comment mark."""
     topology = scenario.topology
-    azs = len({node.az for node in topology.with_role("broker")})
-    counts = {f"{role}s": len(topology.with_role(role)) for role in ("broker", "session", "client")}
+    placed = topology.nodes if topology.metadata == KRAFT else topology.with_role("broker")
+    azs = len({node.az for node in placed if node.az})
+    kraft = topology.metadata == KRAFT
+    roles = ("broker", "controller" if kraft else "session", "client")
+    counts = {f"{role}s": len(topology.with_role(role)) for role in roles}
     lines = [f"# {line}" for line in comment.splitlines()]
     lines += [f"id: {scenario.id}", f"title: {_flow(scenario.title)}", f"kafka: {_flow(list(scenario.kafka))}"]
+    if kraft:
+        combined = any({"broker", "controller"} <= set(node.roles) for node in topology.nodes)
+        lines += [f"metadata: {KRAFT}", f"nodes: {COMBINED if combined else SEPARATE}"]
     lines.append(f"topology: {_flow({**counts, 'azs': azs})}")
     if scenario.settings:
         lines += ["settings:", *(f"  {name}: {_flow(value)}" for name, value in scenario.settings.items())]

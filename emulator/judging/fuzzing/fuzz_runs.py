@@ -5,14 +5,15 @@ A cluster with open faults need not settle."""
 from emulator.faults import actions as act
 from emulator.judging.explain.finished_run import Exited, FinishedRun
 from emulator.judging.explain.recoveries import Recoveries
-from emulator.judging.explain.settled_state import Unsettled, assignments, brokers_of, ensemble_state, state_of
+from emulator.judging.explain.settled_partitions import Unsettled
+from emulator.judging.explain.settled_state import assignments, brokers_of, ensemble_state, state_of
 from emulator.judging.explain.settled_state import unsettled as unsettled_now
 from emulator.judging.explain.stuck import ORDINARY_EXITS
 from emulator.judging.oracle.probe import Probe
 from emulator.runs.resolve import Resolved
 from emulator.runs.simulated import let_pass, play_script, scripted_world
 from emulator.scenario.player.player import Player
-from emulator.topology import OBSERVER
+from emulator.topology import KRAFT, OBSERVER
 from emulator.worlds.simulated.heap import RunTooLong
 from emulator.worlds.simulated.node import SimulatedNode
 from emulator.worlds.simulated.world import SimulatedWorld
@@ -131,7 +132,7 @@ def _settle(world: SimulatedWorld, gates: Gates) -> list[Unsettled]:
 
 def isr_untold(world: SimulatedWorld) -> list[Unsettled]:
     """Brokers whose metadata has another ISR than ZooKeeper."""
-    tree, _ = ensemble_state(world)
+    tree = None if world.topology.metadata == KRAFT else ensemble_state(world)[0]
     if tree is None:
         return []
     found: list[Unsettled] = []

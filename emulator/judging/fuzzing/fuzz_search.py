@@ -16,10 +16,12 @@ from emulator.judging.fuzzing.fault_generator import SPACE
 from emulator.judging.fuzzing.finding_files import read, readable
 from emulator.judging.fuzzing.fuzz_runs import SETTLE_LIMIT_MS
 from emulator.judging.fuzzing.generator import drawn
+from emulator.judging.fuzzing.kraft_generator import kraft_drawn
 from emulator.judging.fuzzing.mutation import mutated
 from emulator.judging.fuzzing.shrinking import TRIALS_MAX, Breaks, shrunk
 from emulator.runs.cores import Processes, all_cores, in_order, on_all_cores
 from emulator.scenario.scenario_model import Scenario, Sleep
+from emulator.topology import KRAFT, metadata_of
 
 GENERATION = 100
 """Count of runs of which none is a mutation of another."""
@@ -37,7 +39,7 @@ class HuntOptions(msgspec.Struct, frozen=True):
     """Options.
 
     `fixed`, `by_broker`: given settings, which are not drawn; single brokers' by their numbers. `space`: version of the
-    table of fault types; the first one in files without it.
+    table of fault types; the first one in files without it. `metadata`: mode, as of `metadata_of`.
     """
 
     version: str
@@ -45,11 +47,13 @@ class HuntOptions(msgspec.Struct, frozen=True):
     fixed: dict[str, Any] = {}
     by_broker: dict[str, dict[str, Any]] = {}
     space: Annotated[int, msgspec.Meta(ge=1, le=SPACE)] = 1
+    metadata: str = ""
 
     def scenario(self, number: int) -> Scenario:
         """A newly drawn scenario."""
         own = {int(broker): given for broker, given in self.by_broker.items()}
-        return drawn(self.seed, number, self.version, self.fixed, own, self.space)
+        draws = kraft_drawn if metadata_of(self.version, self.metadata) == KRAFT else drawn
+        return draws(self.seed, number, self.version, self.fixed, own, self.space)
 
 
 class Kept(msgspec.Struct, frozen=True):

@@ -6,6 +6,7 @@ faults within a few seconds, and some separated replicas.
 """
 
 import random
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -106,7 +107,7 @@ def drawn(
     assignment = tuple(tuple(map(BrokerId, draw.sample(range(brokers), replicas))) for _ in range(partitions))
     if sessions == 3 and draw.random() < 0.5:
         chosen["syncLimit"] = 30  # the ensemble notices late that it has lost its leader
-    first = _started(draw, brokers, assignment)
+    first = started_order(draw, brokers, assignment)
     own = {broker: dict(given) for broker, given in (by_broker or {}).items() if broker < brokers}
     if draw.random() < 0.4 and "zookeeper.session.timeout.ms" not in fixed:
         own.setdefault(first[0], dict(PATIENT))
@@ -115,7 +116,7 @@ def drawn(
         # One after another: the first one is the controller, whichever broker leads.
         steps = [m.Start(node=broker_name(broker)) for broker in first]
     configs = dict(OWN) if draw.random() < OWN_SHARE else {}
-    steps += [m.CreateTopic(topic=TOPIC, assignment=assignment, configs=configs), _workload(draw, version)]
+    steps += [m.CreateTopic(topic=TOPIC, assignment=assignment, configs=configs), workload_drawn(draw, version)]
     scenario = m.Scenario(
         id=f"fuzz-{seed}-{number}",
         title=f"drawn from seed {seed}, number {number}",
@@ -144,7 +145,7 @@ def settle_s(scenario: m.Scenario) -> float:
     return (2 * lag_ms + session_ms + max(request_ms, socket_ms)) / 1000.0 + SPARE_S
 
 
-def _started(draw: random.Random, brokers: int, assignment: tuple[tuple[BrokerId, ...], ...]) -> list[int]:
+def started_order(draw: random.Random, brokers: int, assignment: tuple[tuple[BrokerId, ...], ...]) -> list[int]:
     """Order of starts; often a broker without replicas comes first, which only controls."""
     order = draw.sample(range(brokers), brokers)
     idle = [broker for broker in order if not any(broker in replicas for replicas in assignment)]
@@ -154,7 +155,7 @@ def _started(draw: random.Random, brokers: int, assignment: tuple[tuple[BrokerId
     return order
 
 
-def _workload(draw: random.Random, version: str) -> m.Workload:
+def workload_drawn(draw: random.Random, version: str) -> m.Workload:
     idempotent = draw.random() < 0.15 and gates_for(version).record_magic > 1
     return m.Workload(
         name="w",
@@ -167,12 +168,23 @@ def _workload(draw: random.Random, version: str) -> m.Workload:
 
 def _faults(draw: random.Random, cluster: Cluster, rest_s: float) -> list[m.AnyStep]:
     """Faults, and the steps that heal them."""
-    s = Schedule(draw, cluster, BEGIN_S)
     some = seldom(cluster.space)
     kinds = {**USUAL, **{name: some[name] for name in draw.sample(sorted(some), draw.randint(*SELDOM_KINDS))}}
+    return faults_drawn(draw, cluster, rest_s, kinds, SEQUENCES)
+
+
+def faults_drawn(
+    draw: random.Random,
+    cluster: Cluster,
+    rest_s: float,
+    kinds: Mapping[str, tuple[Fault, int]],
+    sequences: Mapping[str, tuple[Fault, int]],
+) -> list[m.AnyStep]:
+    """Faults of these kinds and often a sequence, and the steps that heal them."""
+    s = Schedule(draw, cluster, BEGIN_S)
     sequence: Fault | None = None
     if draw.random() < WITH_SEQUENCE:
-        sequence = draw.choices([do for do, _ in SEQUENCES.values()], [weight for _, weight in SEQUENCES.values()])[0]
+        sequence = draw.choices([do for do, _ in sequences.values()], [weight for _, weight in sequences.values()])[0]
     count = draw.randint(*FAULTS) if sequence is None else draw.randint(0, FAULTS[0])
     when = draw.randint(0, min(2, count)) if sequence is not None else -1
     weights = [weight for _, weight in kinds.values()]

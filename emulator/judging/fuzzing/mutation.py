@@ -7,12 +7,14 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from emulator.judging.fuzzing.fault_generator import SPACE, USUAL, links, seldom
-from emulator.judging.fuzzing.fault_sequences import SEQUENCES
+from emulator.judging.fuzzing.fault_generator import SPACE, links
+from emulator.judging.fuzzing.fault_tables import fault_tables
 from emulator.judging.fuzzing.generator import BEGIN_S, CHOSEN, END_S, GAPS_S, LAGS, SELDOM_CHOSEN, mend, settle_s
+from emulator.judging.fuzzing.kraft_generator import KRAFT_CHOSEN
 from emulator.judging.fuzzing.schedule import Cluster, Schedule, cluster_of
 from emulator.scenario import scenario_model as m
 from emulator.scenario.node_state_validation import NodeStates
+from emulator.topology import KRAFT
 from protocol.gates import gates_for
 
 CHANGES = (1, 3)
@@ -100,7 +102,8 @@ def _less(body: Body, draw: random.Random, cluster: Cluster, others: Sequence[m.
 
 def _more(body: Body, draw: random.Random, cluster: Cluster, others: Sequence[m.Scenario]) -> Body:
     """Add a fault, or faults that belong together, drawn for the faults open at that moment."""
-    kinds = [*USUAL.values(), *seldom(cluster.space).values(), *SEQUENCES.values()]
+    usual, some, sequences = fault_tables(cluster)
+    kinds = [*usual.values(), *some.values(), *sequences.values()]
     s = Schedule(draw, cluster, BEGIN_S)
     at_s = round(draw.uniform(BEGIN_S, END_S), 1)
     before = [step for step in body if _when(step) <= at_s]
@@ -139,7 +142,7 @@ def _elsewhere(body: Body, draw: random.Random, cluster: Cluster, others: Sequen
 
 def _spliced(body: Body, draw: random.Random, cluster: Cluster, others: Sequence[m.Scenario]) -> Body:
     """Take the last faults of another scenario with as many brokers and ZooKeeper servers."""
-    fit = [one for one in others if sorted(_nodes(one)) == sorted((*cluster.ranked, *cluster.sessions))]
+    fit = [one for one in others if sorted(_nodes(one)) == sorted({*cluster.ranked, *cluster.sessions})]
     if not fit:
         return body
     at_s = draw.uniform(BEGIN_S, END_S)
@@ -147,8 +150,8 @@ def _spliced(body: Body, draw: random.Random, cluster: Cluster, others: Sequence
     return [*(step for step in body if _when(step) <= at_s), *theirs]
 
 
-def _nodes(scenario: m.Scenario) -> list[str]:
-    return [node.name for role in ("broker", "session") for node in scenario.topology.with_role(role)]
+def _nodes(scenario: m.Scenario) -> set[str]:
+    return {node.name for role in ("broker", "session", "controller") for node in scenario.topology.with_role(role)}
 
 
 WAYS: tuple[Callable[[Body, random.Random, Cluster, Sequence[m.Scenario]], Body], ...] = (
@@ -158,7 +161,10 @@ WAYS: tuple[Callable[[Body, random.Random, Cluster, Sequence[m.Scenario]], Body]
 
 def _setting(scenario: m.Scenario, draw: random.Random, fixed: frozenset[str]) -> m.Scenario:
     """Draw one setting anew."""
-    lag, others = draw.choice(LAGS), [*CHOSEN, *SELDOM_CHOSEN]
+    others = [*CHOSEN, *SELDOM_CHOSEN]
+    if scenario.topology.metadata == KRAFT:
+        others = [*CHOSEN, *KRAFT_CHOSEN]
+    lag = draw.choice(LAGS)
     name, values = draw.choice(others)
     chosen = lag if draw.random() < 0.4 else {name: draw.choice(values)}
     if fixed & chosen.keys():

@@ -7,7 +7,7 @@ import msgspec
 
 from emulator.faults.machine_fault_kinds import SlowDisk
 from emulator.scenario import scenario_model as m
-from emulator.topology import broker_name
+from emulator.topology import KRAFT, broker_name
 from protocol.ids import BrokerId
 
 RETURN_S = 8.0
@@ -19,9 +19,10 @@ TOPIC, OTHER = "t", "u"
 class Cluster(msgspec.Struct, frozen=True):
     """The cluster for which faults are drawn.
 
-    `ranked`: brokers, likely leaders first. `first`: the likely controller. `sessions`: ZooKeeper servers.
-    `assignment`: of the topic. `alters`: whether brokers' settings can change at run time. `space`: version of the
-    table of fault types.
+    `ranked`: brokers, likely leaders first. `first`: the likely controller; in KRaft any. `sessions`: ZooKeeper
+    servers, or in KRaft the dedicated controllers. `assignment`: of the topic. `alters`: whether brokers' settings can
+    change at run time. `space`: version of the table of fault types. `voters`: nodes of a KRaft quorum that vote,
+    dedicated or combined.
     """
 
     ranked: tuple[str, ...]
@@ -30,6 +31,7 @@ class Cluster(msgspec.Struct, frozen=True):
     assignment: tuple[tuple[BrokerId, ...], ...]
     alters: bool
     space: int
+    voters: tuple[str, ...] = ()
 
     @property
     def replicas(self) -> tuple[str, ...]:
@@ -68,7 +70,7 @@ class Schedule:
     @property
     def well(self) -> list[str]:
         """Brokers that probably run, likely leaders first."""
-        return [name for name in self.cluster.ranked if self._is_well(name)]
+        return [name for name in self.cluster.ranked if self.is_well(name)]
 
     @property
     def well_replicas(self) -> list[str]:
@@ -81,14 +83,14 @@ class Schedule:
         """Brokers that are dead for long enough to be started."""
         return [name for name, since_s in self.dead.items() if self.at_s >= since_s + RETURN_S and self._broker(name)]
 
-    def _is_well(self, name: str) -> bool:
+    def is_well(self, name: str) -> bool:
         return name not in self.dead and name not in self.paused and name not in self.ill
 
     def _broker(self, name: str) -> bool:
         return name in self.cluster.ranked
 
     def session_servers(self, *, well: bool) -> list[str]:
-        return [name for name in self.cluster.sessions if self._is_well(name) == well]
+        return [name for name in self.cluster.sessions if self.is_well(name) == well]
 
     def one(self, among: list[str], first: float = 0.0) -> str:
         """One of them; `first`: additional probability of the first one."""
@@ -210,13 +212,17 @@ def cluster_of(scenario: m.Scenario, *, alters: bool, space: int) -> Cluster:
     starts = (step.node for step in m.plain_steps(scenario.steps) if isinstance(step, m.Start))
     started = [name for name in starts if name in names]
     created = next(step for step in scenario.steps if isinstance(step, m.CreateTopic))
+    kraft = scenario.topology.metadata == KRAFT
+    voters = tuple(scenario.topology.voters.values()) if kraft else ()
+    servers = tuple(node.name for node in scenario.topology.with_role("session"))
     return Cluster(
         ranked=tuple(dict.fromkeys((*map(broker_name, created.assignment[0]), *started, *names))),
-        first=started[0] if started else names[0],
-        sessions=tuple(node.name for node in scenario.topology.with_role("session")),
+        first=voters[0] if kraft else started[0] if started else names[0],
+        sessions=tuple(name for name in voters if name not in names) if kraft else servers,
         assignment=created.assignment,
         alters=alters,
         space=space,
+        voters=voters,
     )
 
 

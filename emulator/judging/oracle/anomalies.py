@@ -9,6 +9,7 @@ from emulator.judging.oracle import (
     leadership_promises,
     liveness,
     promise_registry,
+    quorum_promises,
     read_promises,
     record_promises,
     replica_promises,
@@ -18,7 +19,7 @@ from emulator.judging.oracle.oracle_check import OracleCheck
 
 _MODULES = (
     *(record_promises, promise_registry, read_promises, unseen_records, group_promises),
-    *(leadership_promises, replica_promises, liveness),
+    *(leadership_promises, quorum_promises, replica_promises, liveness),
 )
 _FOUND = {one.name: one for module in _MODULES for one in vars(module).values() if isinstance(one, OracleCheck)}
 

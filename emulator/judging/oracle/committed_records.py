@@ -124,5 +124,6 @@ class Committed:
         last, self._last[state.topic_partition] = self._last.get(state.topic_partition), state
         if (state.topic_partition, state.leader_epoch) not in self._unclean:
             elected = last is not None and not state.created and state.leader >= 0
-            unclean = elected and last is not None and state.leader != last.leader and state.leader not in last.isr
+            eligible = (*last.isr, *last.elr) if last is not None else ()
+            unclean = elected and last is not None and state.leader != last.leader and state.leader not in eligible
             self._unclean[state.topic_partition, state.leader_epoch] = unclean

@@ -40,7 +40,8 @@ def truth_of(world: SimulatedWorld, operations: KeptOperations, probe: Probe) ->
         ahead=probe.kept.ahead,
         isr_changes=probe.kept.isr_changes,
         logs_found=probe.kept.found,
-        assignments=probe.committed.assignments(),
+        metadata_lives=probe.quorum.lives,
+        assignments=probe.committed.assignments() | probe.metadata.assignments(),
         assigned_ms=probe.committed.assigned_ms,
         quiescent=quiescence_of(world),
     )

@@ -12,12 +12,14 @@ An inspection without changes must cost next to nothing: five comparisons per pa
 from typing import Any
 
 from emulator.judging.oracle.checkpoint_state import Kept
+from emulator.judging.oracle.committed_metadata import CommittedMetadata
 from emulator.judging.oracle.committed_records import Committed
 from emulator.judging.oracle.controller_terms import end
 from emulator.judging.oracle.leader_view import LeaderViews
 from emulator.judging.oracle.log_extent import Appended, Reached, Written, held
 from emulator.judging.oracle.partition_incarnations import Incarnations
 from emulator.judging.oracle.poll_state import Seen, Watch
+from emulator.judging.oracle.quorum_view import QuorumViews
 from emulator.judging.oracle.truth import IsrChange, LeaderView, StepBack, Term
 from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.replica_log import Log
@@ -25,11 +27,12 @@ from emulator.machines.client.client_operations import KeptOperations
 from emulator.machines.node.broker_node import BrokerNode
 from emulator.machines.node.controller_node import ControllerNode
 from emulator.machines.node.kraft_broker_node import KraftBrokerNode
+from emulator.machines.node.kraft_controller_node import KraftControllerNode
 from emulator.machines.session.server import SessionServer
 from emulator.worlds.simulated.node import SimulatedNode
 from protocol.ids import TopicPartition
 
-WATCHED = (BrokerNode, ControllerNode, KraftBrokerNode)
+WATCHED = (BrokerNode, ControllerNode, KraftBrokerNode, KraftControllerNode)
 """Machines that can lead or control."""
 PLACES = 3
 """Times are rounded to the microsecond, as in events."""
@@ -52,6 +55,8 @@ class Probe:
         self.watermarks_back: list[StepBack] = []
         self.epochs_back: list[StepBack] = []
         self.committed = Committed(self.incarnations)
+        self.metadata = CommittedMetadata(self.committed, self.incarnations)
+        self.quorum = QuorumViews()
         self.written = Written()
         self.kept = Kept()
         self.leader_views = LeaderViews()
@@ -79,10 +84,14 @@ class Probe:
                 self._life_ended(watch, round(now_ms, PLACES))
             if not isinstance(machine, WATCHED):
                 return
-            watch = self._watches[node.node.name] = Watch(node, machine)
+            watch = self._watches[node.node.name] = Watch(node, machine, self.quorum)
+        if watch.quorum is not None:
+            self._look_at_quorum(watch, round(now_ms, PLACES))
         if watch.found is None and watch.logs:
             # Logs that exist before the controller names any partition are those of an earlier incarnation.
             logs = {} if watch.partitions else watch.logs
+            if watch.on_disk is not None:  # a broker of KRaft loads logs and makes others in one step
+                logs = {found: log for found, log in watch.logs.items() if found in watch.on_disk}
             watch.found = {topic_partition: log.log_end for topic_partition, log in logs.items()}
             ends = {self._key(topic_partition): log for topic_partition, log in logs.items()}
             known = {self._key(topic_partition): offset for topic_partition, offset in watch.checkpointed.items()}
@@ -105,8 +114,7 @@ class Probe:
                 self._log_changed(watch, last, log, now_ms)
         if watch.cuts != node.cuts:
             self._cut(watch)
-        controller, term = watch.controller, watch.control
-        epoch = controller.state.epoch if controller is not None and controller.active else 0
+        epoch, term = watch.control_epoch, watch.control
         if epoch != (0 if term is None else term.epoch):
             self._control(watch, epoch, round(now_ms, PLACES))
 
@@ -115,6 +123,15 @@ class Probe:
         for topic in self.committed.catch_up(server, at_ms):
             self.going.discard(self.incarnations.name(topic))
             self.incarnations.ended(topic, len(self._operations))
+
+    def _look_at_quorum(self, watch: Watch, at_ms: float) -> None:
+        """Record a node's view of the metadata log, and what the controller furthest ahead has read."""
+        assert watch.quorum is not None
+        with watch.node.files.unwatched():
+            batches = watch.quorum.look()
+        if watch.part is not None:
+            for topic in self.metadata.catch_up(batches, at_ms):
+                self.incarnations.ended(topic, len(self._operations))
 
     def _loaded(self, watch: Watch) -> None:
         """Record the logs that a broker has found on its disks, before it changes them."""

@@ -4,9 +4,11 @@ The world's own trace shows the disturbances: acts of the injector, starts and e
 after a heal. No machine's state is needed.
 """
 
+from emulator.judging.oracle.poll_state import controller_part_of
 from emulator.judging.oracle.probe import PLACES
 from emulator.judging.oracle.truth import QuiescentPeriod
 from emulator.machines.node.broker_node import BrokerNode
+from emulator.machines.node.kraft_broker_node import KraftBrokerNode
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.events import (
     FaultHealed,
@@ -54,19 +56,28 @@ def quiescence_of(world: SimulatedWorld) -> QuiescentPeriod | None:
         return None
     if any(node.links.in_force for node in world.nodes.values()):
         return None
-    brokers = [node.machine.context for node in world.nodes.values() if isinstance(node.machine, BrokerNode)]
+    machines = [node.machine for node in world.nodes.values()]
+    brokers = [machine.context for machine in machines if isinstance(machine, BrokerNode | KraftBrokerNode)]
     if not brokers:
         return None
     settings = [broker.settings for broker in brokers]
+    sessions_ms = [one.zookeeper_session_timeout_ms for one in settings]
+    requests_ms = [one.request_timeout_ms for one in settings]
+    if any(isinstance(machine, KraftBrokerNode) for machine in machines):
+        parts = [part for part in map(controller_part_of, machines) if part is not None]
+        sessions_ms = [part.fencing_limit_ms for part in parts]
+        requests_ms = [one.controller_socket_timeout_ms for one in settings]
+    if not sessions_ms:
+        return None
     stalled_ms, links_broken = 0, any(type(entry[5]) is FaultInForce for entry in entries)
     if links_broken:
-        stalled_ms = max(max(one.request_timeout_ms, one.replica_socket_timeout_ms) for one in settings)
+        stalled_ms = max(*requests_ms, *(one.replica_socket_timeout_ms for one in settings))
     elif any(broker.gates.alter_isr for broker in brokers):
-        stalled_ms = max(one.request_timeout_ms for one in settings)
+        stalled_ms = max(requests_ms)
     return QuiescentPeriod(
         since_ms,
         end_ms=round(entries[-1][4], PLACES),
-        session_ms=max(one.zookeeper_session_timeout_ms for one in settings),
+        session_ms=max(sessions_ms),
         lag_ms=max(one.replica_lag_time_max_ms for one in settings),
         stalled_ms=stalled_ms,
         links_broken=links_broken,

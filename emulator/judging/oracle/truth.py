@@ -70,6 +70,7 @@ class State(msgspec.Struct):
 
     `created`: it has no predecessor. `version`: of its znode. `reached`: the newest controller epoch committed by then;
     an older controller may have written this state. `from_ms`, `until_ms`: while it was the newest; None: to the end.
+    In KRaft `zxid` is the record's offset, and `version` the partition epoch. `elr`: eligible leader replicas.
     """
 
     topic_partition: TopicPartition
@@ -83,6 +84,7 @@ class State(msgspec.Struct):
     reached: int = 0
     from_ms: float = 0.0
     until_ms: float | None = None
+    elr: tuple[int, ...] = ()
 
 
 class Term(msgspec.Struct):
@@ -135,6 +137,24 @@ class Forgotten(msgspec.Struct, frozen=True):
     node: str
     log_end: int
     to: int
+
+
+class MetadataLife(msgspec.Struct):
+    """A node of a KRaft quorum in one incarnation, voter or observer, as its own memory has it.
+
+    - `committed`: batches that it has read below its high watermark, as (base offset, end, epoch, digest); without
+      those of no-op and control records alone
+    - `leaders`: {epoch of the quorum: the leaders that it has known in it}
+    - `highest`: its highest high watermark; `fell`: the highest one and the first smaller value, of it or of the end of
+      its log
+    """
+
+    node: str
+    incarnation: int
+    committed: list[tuple[int, int, int, int]] = []
+    leaders: dict[int, set[int]] = {}
+    highest: int = -1
+    fell: tuple[int, int] | None = None
 
 
 class QuiescentPeriod(msgspec.Struct, frozen=True):
@@ -256,6 +276,7 @@ class Truth(msgspec.Struct):
     - `leader_views`: leaders' views of their ISRs; `forgotten`: records that replicas lacked after a restart; both in
       order of time
     - `states`: committed states of partitions; `states_missing`: why some are unknown
+    - `metadata_lives`: nodes of a KRaft quorum
     - `roles_seen`: count of replicas that ever had a role; `halted`: brokers that do not run at the end
 
     A deleted topic is `t#1` here, its successor of the same name `t` (`t#2`, once that is deleted too). `gone`: deleted
@@ -280,6 +301,7 @@ class Truth(msgspec.Struct):
     reached: list[Reached] = []
     states: list[State] = []
     states_missing: str = ""
+    metadata_lives: list[MetadataLife] = []
     roles_seen: int = 0
     gone: set[str] = set()
     halted: set[str] = set()

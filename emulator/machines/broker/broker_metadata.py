@@ -47,6 +47,18 @@ class MetadataCache:
         self._emitted: dict[TopicPartition, tuple[int, int, int, str, str]] = {}
         self.chance = Chance(0)
         """Chance of the controllers that responses name in KRaft; a life's seed replaces it."""
+        self._observable = True
+        self._shown_live = ""
+
+    def hide(self) -> None:
+        """Inform no observer until `show`: a starting broker of KRaft accepts no client's connection either."""
+        self._observable = False
+
+    def show(self) -> None:
+        """Inform observers from now on."""
+        if not self._observable:
+            self._observable = True
+            self._push_all()
 
     def update(self, request: UpdateMetadataRequest) -> list[TopicPartition]:
         """Apply a controller's update; returns the partitions being deleted."""
@@ -83,9 +95,11 @@ class MetadataCache:
                 changed = True
                 self._emit(state, fields)
 
+        if self._context.gates.metadata_from_image:
+            changed = changed or live != self._shown_live
+        self._shown_live = live
         if changed:
-            for connection in sorted(self._observers):
-                self._push(connection)
+            self._push_all()
 
     def _emit(self, state: PartitionState, fields: tuple[int, int, int, str, str]) -> None:
         event = MetadataChanged(state.topic, state.partition, *fields, topic_id=state.topic_id)
@@ -95,10 +109,16 @@ class MetadataCache:
     def observe(self, connection: int) -> None:
         """Add an observer: it receives the metadata now, and after each change."""
         self._observers.add(connection)
-        self._push(connection)
+        if self._observable:
+            self._push(connection)
 
     def forget(self, connection: int) -> None:
         self._observers.discard(connection)
+
+    def _push_all(self) -> None:
+        if self._observable:
+            for connection in sorted(self._observers):
+                self._push(connection)
 
     def _push(self, connection: int) -> None:
         context = self._context

@@ -35,6 +35,10 @@ Source: BrokerToControllerRequestThread.doWork.
 """
 SETUP_TIMEOUT_MS = 10_000.0
 """socket.connection.setup.timeout.ms"""
+SETUP_MAX_MS = 30_000.0
+"""socket.connection.setup.timeout.max.ms"""
+SETUP_JITTER = 0.2
+SETUP_DOUBLINGS = 10
 QUEUE_MAX = 1_000
 
 Answered = Callable[[Message | None], None]
@@ -70,6 +74,7 @@ class ControllerChannel:
         self._purpose = purpose
         self._retry: TimerKey = (f"{name}-retry",)
         self._timeout: TimerKey = (f"{name}-timeout",)
+        self._expiry: TimerKey = (f"{name}-expiry",)
         self._retry_limit_ms = retry_limit_ms
         self._queue: deque[_Queued] = deque()
         self._connection = 0
@@ -78,6 +83,8 @@ class ControllerChannel:
         self._cached: str | None = None
         self._correlation = 0
         self._awaiting = False
+        self._failures = 0
+        """Connections in a row that were not established."""
 
     def send(self, request: Message, version: int, done: Answered) -> None:
         """Queue a request of that version; `done` gets the response, once.
@@ -100,14 +107,18 @@ class ControllerChannel:
         self._queue.clear()
         self._disconnect()
         self._context.out.cancel_timer(self._retry)
+        self._context.out.cancel_timer(self._expiry)
 
     def _on_connection_event(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
         if isinstance(event, ConnectionOpened):
             self._opened = True
+            self._failures = 0
+            if self._retry_limit_ms is not None:
+                self._context.out.cancel_timer(self._timeout)  # what it was opened for may have been given up
             self._work()
         elif isinstance(event, ConnectionLost):
             self._connection = 0
-            if self._queue:
+            if self._queue or self._retry_limit_ms is not None:
                 self._drop()
         else:
             self._answered(event.correlation_id, event.message)
@@ -124,6 +135,7 @@ class ControllerChannel:
         if self._connection and node != self._node:
             context.out.close(self._connection)
             self._connection = 0
+            self._failures = 0
         if node is None:
             context.set_timer(self._retry, LOOK_AGAIN_MS, self._work)
             return
@@ -132,8 +144,8 @@ class ControllerChannel:
             self._opened = False
             self._connection = context.out.open(node, self._purpose, self._on_connection_event)
             context.set_timer(self._timeout, self._setup_limit_ms, self._drop)
-            return
         if not self._opened:
+            self._expire_later()
             return
         self._correlation += 1
         self._awaiting = True
@@ -150,11 +162,27 @@ class ControllerChannel:
         while self._queue and self._context.now.mono_ms - self._queue[0].at_ms >= self._retry_limit_ms:
             self._queue.popleft().done(None)
 
+    def _expire_later(self) -> None:
+        """Give the first request up at its limit; the opening connection outlives it (KRaft)."""
+        limit_ms = self._retry_limit_ms
+        if limit_ms is not None and limit_ms < inf:
+            left_ms = self._queue[0].at_ms + limit_ms - self._context.now.mono_ms
+            self._context.set_timer(self._expiry, max(left_ms, 0.0), self._expired)
+
+    def _expired(self) -> None:
+        """Source: InterBrokerSendThread.failExpiredRequests."""
+        if not self._opened:
+            self._cached = None
+            self._give_up()
+            self._work()
+
     @property
     def _setup_limit_ms(self) -> float:
+        """Limit of an opening connection. In KRaft it doubles with each failure (ClusterConnectionStates)."""
         if self._retry_limit_ms is None:
             return self._woken_after_ms(SETUP_TIMEOUT_MS)
-        return min(SETUP_TIMEOUT_MS, self._answer_limit_ms)
+        jitter = self._context.chance.between(1.0 - SETUP_JITTER, 1.0 + SETUP_JITTER)
+        return min(SETUP_TIMEOUT_MS * 2.0 ** min(self._failures, SETUP_DOUBLINGS) * jitter, SETUP_MAX_MS)
 
     @property
     def _answer_limit_ms(self) -> float:
@@ -182,6 +210,8 @@ class ControllerChannel:
 
     def _drop(self) -> None:
         """Drop the connection and restart with the first request, after a pause."""
+        if not self._opened:
+            self._failures += 1
         self._disconnect()
         self._context.set_timer(self._retry, RETRY_MS, self._work)
         self._give_up()
@@ -191,6 +221,7 @@ class ControllerChannel:
         if self._connection:
             out.close(self._connection)
             self._connection = 0
+        self._opened = False
         self._awaiting = False
         self._cached = None
         out.cancel_timer(self._timeout)

@@ -19,7 +19,7 @@ def read_offsets(files: Files, path: str) -> dict[TopicPartition, Offset]:
     """Read a checkpoint of any kind; empty if there is none."""
     if not files.exists(path):
         return {}
-    return dict(parse_offsets(files.read(path, 0, files.size(path)), path))
+    return parse_offsets(files.read(path, 0, files.size(path)), path)
 
 
 def write_high_watermarks(files: Files, logs: Held) -> None:

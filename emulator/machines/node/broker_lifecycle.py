@@ -33,6 +33,10 @@ REGISTRATION_LIMIT: Final = ("broker-registration-limit",)
 SHUTDOWN_LIMIT: Final = ("broker-shutdown-limit",)
 STARTING_MS: Final = 10.0
 """Pause between heartbeats of a registered broker that is not caught up."""
+RESEND_MS: Final = 100.0
+"""First pause after an error; it doubles with each error in a row (BrokerLifecycleManager.resendExponentialBackoff)."""
+RESEND_JITTER: Final = 0.02
+RESEND_DOUBLINGS: Final = 20
 FIRST_SHUTDOWN_MS: Final = 50.0
 """Pause after the first heartbeat of a controlled shutdown."""
 SHUTDOWN_LIMIT_MS: Final = 300_000.0
@@ -69,7 +73,7 @@ class LifecycleListener(Protocol):
     """The broker's process, as the lifecycle calls it back."""
 
     def caught_up(self) -> None:
-        """The image has the broker's own registration: publish it, and load the logs."""
+        """The image has the broker's own registration: publish it, and load the logs, if that is still to be done."""
         ...
 
     def unfenced(self) -> None:
@@ -121,6 +125,8 @@ class BrokerLifecycle:
         self._in_flight = False
         self._at_once = False
         """The next request follows at once when the present one has ended."""
+        self._failures = 0
+        """Errors in a row."""
         self._asked_to_shut_down = False
         self._emitted: tuple[str, int, int] = ("", -1, 0)
 
@@ -176,8 +182,22 @@ class BrokerLifecycle:
         self._context.set_timer(NEXT, after_ms, self._next)
 
     def _again(self) -> None:
-        """Send the next request after the interval, also after an error."""
+        """Send the next request after the interval."""
         self._schedule(self._settings.broker_heartbeat_interval_ms)
+
+    def _failed(self) -> None:
+        """Send the next request after the interval, or in older versions after a pause that grows with each error.
+
+        Source: BrokerLifecycleManager.scheduleNextCommunicationAfterFailure.
+        """
+        self._at_once = False
+        if self._context.gates.heartbeat_retries_for_interval:
+            self._again()
+            return
+        jitter = self._context.chance.between(1.0 - RESEND_JITTER, 1.0 + RESEND_JITTER)
+        pause_ms = RESEND_MS * 2.0 ** min(self._failures, RESEND_DOUBLINGS) * jitter
+        self._failures += 1
+        self._schedule(min(pause_ms, self._settings.broker_session_timeout_ms))
 
     def _next(self) -> None:
         if self._in_flight or self.ended:
@@ -201,11 +221,12 @@ class BrokerLifecycle:
         if self.ended:
             return
         if not isinstance(response, BrokerRegistrationResponse):
-            self._again()
+            self._failed()
         elif response.error:
             self._tell(response.error)
-            self._again()
+            self._failed()
         else:
+            self._failures = 0
             self._context.broker_epoch = response.broker_epoch
             self._context.out.cancel_timer(REGISTRATION_LIMIT)
             self._tell()
@@ -231,11 +252,12 @@ class BrokerLifecycle:
         if self.ended:
             return
         if not isinstance(response, BrokerHeartbeatResponse):
-            self._again()
+            self._failed()
         elif response.error:
             self._tell(response.error)
-            self._again()
+            self._failed()
         else:
+            self._failures = 0
             self._succeeded(response)
 
     def _succeeded(self, response: BrokerHeartbeatResponse) -> None:
@@ -243,7 +265,7 @@ class BrokerLifecycle:
             case LifecycleState.STARTING:
                 if response.is_caught_up:
                     self._become(LifecycleState.RECOVERY)
-                    self._again()
+                    self._schedule(STARTING_MS)
                     self._listener.caught_up()
                 else:
                     self._schedule(STARTING_MS)

@@ -9,13 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from controller.kraft.controller_log import ControllerLog
+from controller.kraft.controller_settings import ControllerSettings
 from controller.kraft.metadata_image import MetadataImage
+from controller.quorum.settings import QuorumSettings
 from emulator.machines.node.quorum_member import QuorumMember
 from emulator.machines.node.quorum_observers import QuorumObservers, describe_quorum, quorum_status
 from emulator.storage.files import StorageError
 from emulator.topology import node_name
 from protocol.chance import Chance
-from protocol.events import Event, MetadataCommitted
+from protocol.events import Event
 from protocol.ids import NO_BROKER, BrokerId, ControllerEpoch, LeaderEpoch, Offset
 from protocol.machine import ConnectionAccepted, ConnectionEvent, MessageReceived, Now
 from protocol.messages.kraft_messages import DescribeQuorumRequest, ObserveQuorumRequest
@@ -39,9 +41,11 @@ class ControllerMachine(Protocol):
     @property
     def active(self) -> bool: ...
     @property
-    def image(self) -> MetadataImage: ...
+    def claimed_epoch(self) -> LeaderEpoch: ...
     @property
     def due_at_ms(self) -> float: ...
+    @property
+    def image(self) -> MetadataImage: ...
     def leader_changed(self, now: Now, leader: BrokerId, epoch: LeaderEpoch) -> None: ...
     def committed(self, now: Now, batches: Sequence[MetadataBatch]) -> None: ...
     def handle(self, now: Now, request: Message, reply: Callable[[Message], None]) -> None: ...
@@ -102,6 +106,23 @@ class ControllerPart:
         """Whether it is the active controller, by its own view."""
         return self._controller is not None and self._controller.active
 
+    @property
+    def claimed_epoch(self) -> LeaderEpoch:
+        """The epoch of the quorum that the active controller has claimed; -1: it is not active."""
+        return self._controller.claimed_epoch if self._controller is not None else LeaderEpoch(-1)
+
+    @property
+    def fencing_limit_ms(self) -> int:
+        """Longest time until a quorum that can elect fences a silent broker: an election, then a whole session."""
+        session_ms = ControllerSettings.from_settings(self._settings).broker_session_timeout_ms
+        quorum = QuorumSettings.from_settings(self._settings)
+        return int(session_ms) + quorum.fetch_timeout_ms + 2 * quorum.election_timeout_ms
+
+    @property
+    def image(self) -> MetadataImage:
+        """The committed state, as this controller has read it."""
+        return self._controller.image if self._controller is not None else MetadataImage()
+
     # --- from the member ---
 
     def committed(self, now: Now, batches: Sequence[MetadataBatch]) -> None:
@@ -110,7 +131,6 @@ class ControllerPart:
         self._log.now = now
         self._controller.committed(now, batches)
         self._observers.committed(batches)
-        self._out.emit(MetadataCommitted(batches[-1].epoch, batches[-1].end))
 
     def leader_changed(self, now: Now, leader: BrokerId, epoch: LeaderEpoch) -> None:
         """Handle a notice of a leader: `QuorumMember.on_leader`."""

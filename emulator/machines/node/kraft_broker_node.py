@@ -1,7 +1,10 @@
 """Machine of a KRaft broker's process: broker, its node in the quorum, its registration.
 
-    Started -> metadata log loaded, the quorum observed -> registered -> caught up with the own registration
-    -> logs loaded, first image published -> unfenced -> connections accepted
+    Started -> metadata log loaded, the quorum observed -> caught up with the high watermark
+    -> logs loaded, first image published -> registered -> unfenced -> connections accepted
+
+The registration is sent meanwhile. It may be refused for a while, as long as a former life's session lasts. Up to 3.4
+the logs are loaded after it.
 
 There is no session. Without a controller the broker goes on with its last image. In a combined process (roles broker
 and controller) the node also holds the controller's part.
@@ -200,6 +203,7 @@ class KraftBrokerNode:
         self.broker.incarnation = self.broker.replicas.incarnation = incarnation
         self.context.chance = Chance(seed + 1)
         self.broker.metadata.chance = Chance(seed + 4)
+        self.broker.metadata.hide()
         draws = Chance(seed + 2)
         life = uuid_text(bytes(draws.below(256) for _ in range(UUID_BYTES)))
         previous_epoch = self.broker.replicas.marked_epoch()
@@ -262,6 +266,9 @@ class KraftBrokerNode:
             self.controller_part.committed(now, batches)
         if not self._ending:
             self.publishing.committed(batches)
+            caught_up = self.publishing.has_records and self.publishing.offset + 1 >= self.member.high_watermark
+            if caught_up and not self.booted and self._gates.publishes_before_registered:
+                self._load()
 
     def _leader_changed(self, now: Now, leader: BrokerId, epoch: LeaderEpoch) -> None:
         self.context.now = now
@@ -286,20 +293,31 @@ class KraftBrokerNode:
 
     # --- the lifecycle's calls (LifecycleListener) ---
 
-    def caught_up(self) -> None:
-        """Load the logs, and publish the image."""
+    def _load(self) -> None:
+        """Load the logs, and publish the image. Source: BrokerMetadataPublisher, first publication."""
         self.broker.start(self.publishing.topic_configs)
         if self.broker.replicas.failed:
             return
         self.booted = True
         self.publishing.begin()
+
+    def caught_up(self) -> None:
+        """Load the logs, if they are not loaded yet, and ask to be unfenced."""
+        if not self.booted:
+            self._load()
+        if self.broker.replicas.failed:
+            return
         if not self._gates.serves_after_unfenced:
-            self._listens = True
+            self._listen()
         self.lifecycle.ready_to_unfence()
 
     def unfenced(self) -> None:
         """Accept connections."""
+        self._listen()
+
+    def _listen(self) -> None:
         self._listens = True
+        self.broker.metadata.show()
 
     def registration_timed_out(self) -> None:
         """Exit, as Kafka does when its start fails."""

@@ -125,7 +125,8 @@ class MetadataLog:
                 if not header.is_control:
                     values = (record.value for record in read_records(data, position, header))
                     records = tuple(decode_metadata_record(value or b"") for value in values)
-                batches.append(MetadataBatch(header.base_offset, header.next_offset, header.leader_epoch, records))
+                place = (header.base_offset, header.next_offset, header.leader_epoch)
+                batches.append(MetadataBatch(*place, records, header.crc))
             offset = Offset(batches[-1].end)
         return batches
 

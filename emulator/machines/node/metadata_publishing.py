@@ -3,7 +3,8 @@
     committed batches -> image -> a delta: settings, metadata cache, deletions, leaders, followers
 
 The image takes every batch at once. While a delta is executed, later batches wait in the image, and make one delta
-together. Nothing is published before the broker has caught up with its own registration.
+together. Nothing is published before the broker has read up to the high watermark, up to 3.4 before it has caught up
+with its own registration.
 
 Source: MetadataLoader, BrokerMetadataPublisher.
 """
@@ -54,6 +55,7 @@ class MetadataPublishing:
         self._endpoints: dict[BrokerId, BrokerEndpoint] = {}
         self._configs: dict[Place, dict[str, str]] = {}
         self._began = False
+        self._has_records = False
         self._changed = False
         self._busy = False
 
@@ -61,6 +63,11 @@ class MetadataPublishing:
     def offset(self) -> Offset:
         """The last offset that the broker has applied; -1: none."""
         return Offset(self.image.next_offset - 1)
+
+    @property
+    def has_records(self) -> bool:
+        """Whether the image has any record of a controller. Source: MetadataBatchLoader.hasSeenRecord."""
+        return self._has_records
 
     @property
     def topic_configs(self) -> dict[str, dict[str, str]]:
@@ -75,6 +82,7 @@ class MetadataPublishing:
         """Apply committed batches, and publish them as one delta."""
         for batch in batches:
             self.image.apply_batch(batch)
+            self._has_records = self._has_records or bool(batch.records)
             if not self._changed:
                 self._changed = any(not isinstance(record, NoOpRecord) for record in batch.records)
         self._context.registrations = self.image.brokers

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from protocol.chance import Chance
 from protocol.ids import BrokerId
 from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Now
 from protocol.messages.quorum_messages import QuorumRequest, QuorumResponse
@@ -22,8 +23,18 @@ RECONNECT_MAX_MS: Final = 500.0
 """reconnect.backoff.max.ms of KafkaRaftManager's client. Kafka's jitter of a fifth is left out."""
 SETUP_MS: Final = 10_000.0
 """socket.connection.setup.timeout.ms: an opening connection outlives the requests that wait for it."""
+SETUP_MAX_MS: Final = 30_000.0
+"""socket.connection.setup.timeout.max.ms: the limit doubles with each failure in a row."""
+SETUP_JITTER: Final = 0.2
+DOUBLINGS_MAX: Final = 10
 WAITING_MAX: Final = 16
 """Bound of the requests in line to one peer; the oldest makes room."""
+
+
+def setup_limit_ms(failures: int, chance: Chance) -> float:
+    """Limit of an opening connection after so many failed ones. Source: ClusterConnectionStates."""
+    jitter = chance.between(1.0 - SETUP_JITTER, 1.0 + SETUP_JITTER)
+    return min(SETUP_MS * 2.0 ** min(failures, DOUBLINGS_MAX) * jitter, SETUP_MAX_MS)
 
 
 class _Waiting(NamedTuple):
@@ -43,8 +54,10 @@ class PeerConnection:
         peer: BrokerId,
         node: str,
         timeout_ms: float,
+        chance: Chance,
         answered: Callable[[Now, BrokerId, int, QuorumResponse | None], None],
     ) -> None:
+        self._chance = chance
         self._peer = peer
         self._node = node
         self._timeout_ms = timeout_ms
@@ -79,7 +92,7 @@ class PeerConnection:
             return
         if not self._connection:
             self._connection = out.open(self._node, QUORUM, self._on_connection_event)
-            out.set_timer(("quorum-limit", self._peer), SETUP_MS, self._failed)
+            out.set_timer(("quorum-limit", self._peer), setup_limit_ms(self._failures, self._chance), self._failed)
         elif self._opened:
             self._in_flight, request, _ = self._waiting.popleft()
             out.send(self._connection, request, self._in_flight)

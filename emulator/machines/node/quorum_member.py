@@ -5,6 +5,7 @@ Controllers vote, brokers observe. The process learns two things: committed batc
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import inf
 from typing import Any, Final
 
 from controller.quorum import quorum_inputs as q
@@ -18,7 +19,7 @@ from emulator.machines.node.quorum_message_validation import is_valid_request, i
 from emulator.storage.files import Files, StorageError
 from emulator.topology import Node, Topology, identifier_of
 from protocol.chance import Chance
-from protocol.events import QuorumStateChanged
+from protocol.events import MetadataCommitted, QuorumStateChanged
 from protocol.ids import FIRST_OFFSET, NO_BROKER, BrokerId, LeaderEpoch, Offset
 from protocol.machine import ConnectionAccepted, ConnectionEvent, ConnectionLost, MessageReceived, Now
 from protocol.messages.quorum_messages import QuorumRequest, QuorumResponse
@@ -29,6 +30,8 @@ from protocol.records.metadata_records import MetadataBatch, MetadataRecord
 from protocol.records.schema_fields import UnreadableRecord
 
 WAKE_UP: Final = ("quorum-wake-up",)
+OVERDUE_MS: Final = 100.0
+"""Lateness of a wake-up after which it comes before other inputs: the process was paused."""
 UNANSWERED_MAX: Final = 16
 """Bound of one connection's requests without a response. A peer of Kafka's has one; more cost the connection."""
 
@@ -64,11 +67,13 @@ class QuorumMember:
         The node knows requests by this number, because each incarnation of a sender counts its own anew.
         """
         self._received = 0
+        self._wake_at_ms = inf
         self._failed = False
         self._notices: deque[q.Committed | q.LeaderChanged | q.QuorumFailed] = deque()
         self._delivering = False
         self._next = FIRST_OFFSET
-        self._emitted = ("", LeaderEpoch(-1), NO_BROKER)
+        self._emitted = ("", LeaderEpoch(-1), NO_BROKER, False)
+        self._highest_watermark = Offset(-1)
         self._then: Callable[[], None] = lambda: None
         self.on_batches: Callable[[Now, Sequence[MetadataBatch]], None] = lambda now, batches: None
         self.on_leader: Callable[[Now, BrokerId, LeaderEpoch], None] = lambda now, leader, epoch: None
@@ -91,7 +96,7 @@ class QuorumMember:
         for voter, name in self._voters.items():
             if voter != self.me:
                 self._peers[voter] = PeerConnection(
-                    voter, name, self._settings.request_timeout_ms,
+                    voter, name, self._settings.request_timeout_ms, chance,
                     lambda now, peer, correlation, response: self._answered(now, out, peer, correlation, response),
                 )  # fmt: skip
         self._input(now, out, q.QuorumStarted())
@@ -239,9 +244,20 @@ class QuorumMember:
     # --- the machine ---
 
     def _input(self, now: Now, out: Outbox, event: q.QuorumInput) -> list[q.QuorumEffect]:
+        """Handle one input, and before it a wake-up that is overdue.
+
+        After a pause the timeouts come before what has arrived meanwhile. Source: KafkaRaftClient.poll.
+        """
+        if self._wake_at_ms + OVERDUE_MS <= now.mono_ms:
+            self._step(now, out, q.WokenUp())
+        return self._step(now, out, event)
+
+    def _step(self, now: Now, out: Outbox, event: q.QuorumInput) -> list[q.QuorumEffect]:
         node = self._node
         if node is None or self.ended:
             return []
+        if isinstance(event, q.WokenUp):
+            self._wake_at_ms = inf
         try:
             effects = node.step(now, event)
         except StorageError as error:
@@ -255,6 +271,7 @@ class QuorumMember:
                 if request is not None:
                     out.send(request[0], effect.response, request[1])
             elif isinstance(effect, q.WakeUp):
+                self._wake_at_ms = effect.at_ms
                 out.set_timer(WAKE_UP, max(0.0, effect.at_ms - now.mono_ms), self._woken_up)
             elif isinstance(effect, q.Committed | q.LeaderChanged | q.QuorumFailed):
                 self._notices.append(effect)
@@ -286,19 +303,29 @@ class QuorumMember:
         self.deliver(now, out)
 
     def _emit_state(self, now: Now, out: Outbox, node: QuorumNode) -> None:
-        seen = (self.state_name, node.state.epoch, node.state.leader)
+        state, log_end = node.state, self.log_end
+        known, highest = state.high_watermark, self._highest_watermark
+        fell = 0 <= known < highest or log_end < highest
+        if known > highest:
+            self._highest_watermark = known
+        seen = (self.state_name, state.epoch, state.leader, fell)
         if seen != self._emitted:
             self._emitted = seen
-            out.emit(QuorumStateChanged(*seen, self.log_end))
+            out.emit(QuorumStateChanged(*seen[:3], log_end, known, max(known, highest)))
             self.on_state(now)
 
-    def committed_batches(self) -> Iterator[MetadataBatch]:
-        """The batches that `on_batches` has reported, from the first on.
+    @property
+    def next_offset(self) -> Offset:
+        """End of the batches that `on_batches` has reported."""
+        return self._next
+
+    def committed_batches(self, start: Offset = FIRST_OFFSET) -> Iterator[MetadataBatch]:
+        """The batches that `on_batches` has reported, from `start` on.
 
         Raises StorageError, RecordsError, UnreadableRecord.
         """
         if self._log is not None:
-            yield from self._log.decoded(self._log.start, self._next)
+            yield from self._log.decoded(start, self._next)
 
     def _committed(self, now: Now, out: Outbox, notice: q.Committed) -> None:
         """Report committed batches. A record that nobody can read is fatal, as in Kafka."""
@@ -309,5 +336,8 @@ class QuorumMember:
             self._fail(out, str(error))
             return
         self._next = notice.end
+        for batch in batches:
+            if not batch.changes_nothing:
+                out.emit(MetadataCommitted(batch.epoch, batch.base_offset, batch.end, batch.digest))
         if batches:
             self.on_batches(now, batches)

@@ -8,7 +8,7 @@ from emulator.faults.link_fault_kinds import RuleError
 from emulator.faults.link_rule_building import rule_of
 from emulator.faults.targets import target_in
 from emulator.scenario import scenario_model as m
-from emulator.scenario.conditions import HasController, Registered
+from emulator.scenario.conditions import AllOf, Condition, HasController, Registered, Unfenced
 from emulator.scenario.player.player_context import Stage
 from emulator.scenario.player.target_resolution import TargetResolution
 from emulator.scenario.player.tasks import StepFailed, Steps, together
@@ -19,6 +19,10 @@ READY_LIMIT_S = 15.0
 
 A broker may be kept from registering on purpose.
 """
+UNFENCED_LIMIT_S = 30.0
+"""The same in KRaft, where a killed broker is refused for a session's time before it can register again."""
+UNFENCED_NOTICED_MS = (150.0, 450.0)
+"""From a broker's first response to the script's next step, as recorded."""
 FAULT_TAKES_MS = (12.0, 22.0)
 """Delay of a fault, in ms, and as much again until the script continues.
 
@@ -107,8 +111,12 @@ class FaultSteps:
         # Combined nodes start together: one alone is no majority of the quorum.
         waits = m.Wait | m.Settle | m.Start if stage.seen.states or votes else m.Wait | m.Settle
         if "broker" in roles and not isinstance(following, waits):
-            yield stage.until(Registered(frozenset({number})), READY_LIMIT_S)
-            yield stage.sleep(stage.waits.reaction_ms())
+            ready: Condition = Registered(frozenset({number}))
+            if stage.kraft:
+                brokers = [one for one in stage.topology.with_role("broker") if stage.seen.watches(one.name)]
+                ready = AllOf(tuple(Unfenced(one.number) for one in brokers if votes or one.number == number))
+            yield stage.until(ready, UNFENCED_LIMIT_S if stage.kraft else READY_LIMIT_S)
+            yield stage.sleep(stage.waits.between_ms(UNFENCED_NOTICED_MS) if stage.kraft else stage.waits.reaction_ms())
 
     def _starts_controller(self, step: m.AnyStep | None) -> bool:
         """Whether the step starts a dedicated controller: a quorum needs a majority."""

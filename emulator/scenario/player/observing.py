@@ -76,6 +76,10 @@ class Observing(MetadataView):
         """Stopped on purpose: no connection attempts."""
         self._wanted.discard(node)
 
+    def watches(self, node: str) -> bool:
+        """Whether a node is observed, or would be if it ran."""
+        return node in self._wanted
+
     def shown_states(self) -> dict[str, Leadership]:
         return self._source.shown if isinstance(self._source, MetadataLogSource) else self.states
 

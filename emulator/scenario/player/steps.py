@@ -5,7 +5,7 @@
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -14,6 +14,7 @@ from emulator.faults.actions import ActDone
 from emulator.faults.targets import NoTarget
 from emulator.machines.client.blocked_sends import ANY_PARTITION
 from emulator.machines.client.client_state import Attempt, Described, Fetched, Listed
+from emulator.machines.client.direct import METADATA_SOCKET_TIMEOUT_MS
 from emulator.scenario import scenario_model as m
 from emulator.scenario.client_steps import numbered
 from emulator.scenario.conditions import needs
@@ -31,6 +32,9 @@ from emulator.scenario.player.workload_steps import LIMIT_S, WorkloadSteps
 from emulator.topology import broker_name
 from protocol.ids import topic_partition_of, topic_partition_text
 from protocol.records.offset_commits import OFFSETS_TOPIC
+
+KRAFT_METADATA_TIMEOUT_MS: Final = 2_000.0
+"""Socket timeout of a metadata request to a broker of KRaft, as recorded."""
 
 
 def by_number(name: str) -> tuple[str, int]:
@@ -226,8 +230,9 @@ class StepRunner:
         def begin(done: Callable[[Any], None]) -> None:
             assert stage.direct is not None
             stage.direct.metadata(
-                stage.now, stage.out, broker=numbered(step.broker), done=lambda now, out, described: done(described)
-            )
+                stage.now, stage.out, broker=numbered(step.broker), done=lambda now, out, described: done(described),
+                socket_timeout_ms=KRAFT_METADATA_TIMEOUT_MS if stage.kraft else METADATA_SOCKET_TIMEOUT_MS,
+            )  # fmt: skip
 
         described: Described = yield Order(f"metadata of {broker_name(numbered(step.broker))}", begin)
         self._timeline.metadata(stage.now.mono_ms, described, self._partition(step.partition))

@@ -24,8 +24,8 @@ class FaultExecutor:
         self._world = world
         self._started_ms = -TOGETHER_MS - 1.0
         self._start_takes_ms = 0.0
-        self._starting: set[str] = set()
-        """Nodes that are being started."""
+        self._starting: dict[str, int] = {}
+        """{node that is being started: number of the order}"""
 
     def do(self, node: SimulatedNode, order: act.Act) -> None:
         """Carry out an action and report its end to the player."""
@@ -49,9 +49,10 @@ class FaultExecutor:
                     return
                 life = world.nodes[name].incarnation + 1
                 world.trace.add(node, world.cause, world.now_ms, MachineFault("start", name, life=life))
-                self._starting.add(name)
-                world.at(world.now_ms + self.start_takes_ms(name), lambda: self._start(name))
+                self._starting[name] = number
+                world.at(world.now_ms + self.start_takes_ms(name), lambda: self._start(name, number))
             case act.Kill(name):
+                self._starting.pop(name, None)
                 world.kill(name)
             case act.Stop(name):
                 world.stop(name)
@@ -97,9 +98,11 @@ class FaultExecutor:
                 raise AssertionError(other)
         world.at(world.now_ms + 1.0, done)
 
-    def _start(self, name: str) -> None:
-        self._starting.discard(name)
-        self._world.start(name)
+    def _start(self, name: str, order: int) -> None:
+        """Start a node, unless it was killed meanwhile."""
+        if self._starting.get(name) == order:
+            del self._starting[name]
+            self._world.start(name)
 
     def start_takes_ms(self, name: str) -> float:
         """Time from the order to the first input; a broker or controller is a slow Java machine."""

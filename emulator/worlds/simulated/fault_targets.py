@@ -31,6 +31,7 @@ class Breakable(Heap):
         node.seq = 0
         node.accepted = 0
         node.paused = False
+        node.resumes_ms = 0.0
         node.warm.clear()
         node.died = None
         node.timers.clear()
@@ -76,8 +77,14 @@ class Breakable(Heap):
         self.trace.add(node, "fault", self.now_ms, MachineFault("resume", name))
         node.paused = False
         held, node.held = list(node.held), type(node.held)()
+        delay_ms = self.draws.takes_ms(name, "resume_ms") if self.draws.latencies.resume_ms[1] else 0.0
+        if not delay_ms:
+            for what in held:
+                what()
+            return
+        node.resumes_ms, node.resuming = self.now_ms + delay_ms, frozenset(node.ends)
         for what in held:
-            what()
+            self.at(node.resumes_ms, what)
 
     # --- disks ---
 

@@ -148,6 +148,9 @@ class Heap(Transport):
         if node.paused:
             node.held.append(self._later(node, event, cause))
             return
+        if node.resumes_ms > now_ms and getattr(event, "connection", 0) in node.resuming:
+            self.at(node.resumes_ms, self._later(node, event, cause))
+            return
         self.inputs += 1
         self.cause = cause
         try:

@@ -60,6 +60,13 @@ class Latencies(msgspec.Struct, frozen=True):
     Brokers started together share `start_ms`, as they share a machine, and not this part (exponential): their order is
     a race. Recorded: half of them were registered within 130 ms of each other, one in ten 600 ms apart.
     """
+    first_heartbeat_ms: tuple[float, float] = (10.0, 100.0)
+    """Additional time of a KRaft broker's first response to a heartbeat: its start goes on meanwhile."""
+    resume_ms: tuple[float, float] = (0.0, 0.0)
+    """Time from a process' continuation until its open connections and timers go on; new connections do at once.
+
+    Recorded: a leader that was paused for longer than its session served a write of a new client.
+    """
     session_start_ms: float = 120.0
     session_late_share: float = 0.05
     session_late_ms: tuple[float, float] = (2_200.0, 2_600.0)
@@ -71,7 +78,8 @@ class Latencies(msgspec.Struct, frozen=True):
 
 
 Bounded = Literal[
-    "log_creation_ms", "first_leadership_ms", "first_produce_ms", "first_fetch_ms", "first_failover_ms", "start_ms"
+    "log_creation_ms", "first_leadership_ms", "first_produce_ms", "first_fetch_ms", "first_failover_ms",
+    "first_heartbeat_ms", "resume_ms", "start_ms",
 ]
 """Durations drawn between two bounds: fields of `Latencies`."""
 
@@ -88,6 +96,23 @@ LOADED = Latencies(
 Recorded: a started broker registered after 4.5 to 9.2 s, and first answered up to 2.7 s later. A first write with
 acks=all took 0.1 to 0.9 s. A cut found a broker after its first append and before its next fetch. Sessions ended up to
 a ping earlier than with timers on time. Scripts that do not wait for a broker (random schedules) go on meanwhile.
+"""
+KRAFT = Latencies(
+    mean_extra_ms=0.8,
+    hiccup_share=0.03,
+    hiccup_max_ms=80.0,
+    timer_late_mean_ms=10.0,
+    start_ms=(1_500.0, 5_000.0),
+    start_extra_mean_ms=1_300.0,
+    first_produce_ms=(30.0, 300.0),
+    first_append_ms=(20.0, 700.0),
+    first_heartbeat_ms=(100.0, 1_800.0),
+    resume_ms=(60.0, 600.0),
+)
+"""The machine of KRaft's recordings.
+
+Recorded: from a broker's start to its first response 2.5 to 12 s, half of them within 6 s; from its registration to its
+unfencing 0.5 to 2.5 s, by the no-op records between. A first write with acks=all took 0.1 to 0.8 s.
 """
 ROUGH = Latencies(base_ms=0.2, mean_extra_ms=1.5, hiccup_share=0.03, hiccup_max_ms=60.0, timer_late_mean_ms=2.0)
 """A machine short of CPU, for schedules with many races."""

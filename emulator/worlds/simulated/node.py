@@ -21,8 +21,8 @@ class SimulatedNode:
 
     __slots__ = (
         "accepted", "before_storage", "busy_until_ms", "closed", "cuts", "died", "ends", "files", "hardware", "held",
-        "incarnation", "leaving", "links", "machine", "node", "paused", "seq", "stall_ms", "timer_looks", "timers",
-        "wall_epoch_ms", "warm",
+        "incarnation", "leaving", "links", "machine", "node", "paused", "resumes_ms", "resuming", "seq",
+        "stall_ms", "timer_looks", "timers", "wall_epoch_ms", "warm",
     )  # fmt: skip
 
     def __init__(self, node: Node, links: LinkState) -> None:
@@ -32,6 +32,9 @@ class SimulatedNode:
         self.machine: Machine | None = None
         self.incarnation = 0
         self.paused = False
+        self.resumes_ms = 0.0
+        """Time until which the connections in `resuming` wait, since the process continues."""
+        self.resuming: frozenset[int] = frozenset()
         self.held: deque[Callable[[], None]] = deque()
         self.ends: dict[int, End] = {}
         self.leaving: dict[End, None] = {}

@@ -32,6 +32,7 @@ from protocol.machine import (
     Open,
     Send,
 )
+from protocol.messages.kraft_messages import BrokerHeartbeatResponse
 from protocol.messages.leadership_messages import LeaderAndIsrRequest
 from protocol.messages.message_base import DIRECTIONS, Message
 from protocol.messages.replication_messages import FetchRequest, FetchResponse, ProduceRequest
@@ -43,6 +44,7 @@ SLOW_AT_FIRST: dict[type[Message], Bounded] = {
     ProduceRequest: "first_produce_ms",
     FetchResponse: "first_fetch_ms",
     SessionRequest: "first_failover_ms",
+    BrokerHeartbeatResponse: "first_heartbeat_ms",
 }
 """Messages whose first handling takes a broker longer."""
 SLOW_TO_SEND: tuple[Bounded, ...] = ("first_fetch_ms", "first_failover_ms")

@@ -17,6 +17,7 @@ from emulator.runs.resolve import resolve
 from emulator.runs.scenario_sources import find_scenario
 from emulator.runs.verdict_file import Verdict
 from tests.audit.following.folding import event_of, in_fifths
+from verification.agreement import KRAFT_PLAYS
 
 SEEDS = (1, 2)
 FOLLOWED = ("dual-leader", "dual-controller", "lost-acknowledged")
@@ -27,6 +28,8 @@ RUNS = (
     *(("az-isolated-controller", "2.0"), ("kafka-6082", "2.0"), ("min-insync", "2.6")),
     *(("partitions-move", "2.8"), ("topic-recreated-over-stray", "2.8"), ("kafka-2477", "0.8.2")),
     *(("kip101-case2-compressed", "0.10.2"), ("start-while-isolated", "2.6")),
+    *(("kraft-az-isolated-leader@3.9", None), ("kraft-unclean-election@4.4", None)),
+    (str(KRAFT_PLAYS / "kraft-topics.yaml"), "3.9"),
 )
 
 

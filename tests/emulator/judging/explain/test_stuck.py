@@ -6,7 +6,7 @@ import pytest
 
 from emulator.judging.explain.promise_rules import BEHIND_ITS_SUCCESSOR, EMPTY_EPOCH
 from emulator.judging.explain.run_history import Followed, History, Led, Settled, Stated, Stopped, Term
-from emulator.judging.explain.settled_state import Unsettled
+from emulator.judging.explain.settled_partitions import Unsettled
 from emulator.judging.explain.stopped import EARLIER_LIFE, HALF_WAY, still, unseen
 from emulator.judging.explain.stuck import (
     decided_behind,

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from controller.kraft.controller_log import ControllerLog
+from controller.kraft.metadata_image import MetadataImage
 from emulator.machines.node.kraft_controller_node import KraftControllerNode
 from emulator.storage.files import Files
 from emulator.worlds.network.spec import Life
@@ -37,6 +38,7 @@ class IdleController:
         self._epoch = LeaderEpoch(0)
         self.active = False
         self.due_at_ms = float("inf")
+        self.image = MetadataImage()
         self.batches: list[MetadataBatch] = []
         self._parked: list[tuple[Offset, Callable[[Message], None]]] = []
 

@@ -29,9 +29,9 @@ EPOCH = 40
 class Bench:
     """A lifecycle, its channel and its broker's process in one."""
 
-    def __init__(self) -> None:
+    def __init__(self, version: str = "3.9") -> None:
         self.out = Outbox()
-        gates = gates_for("3.9", metadata="kraft")
+        gates = gates_for(version, metadata="kraft")
         self.context = BrokerContext(BrokerId(1), gates, BrokerSettings(), MemoryFiles(), NoSessions(), self.out)
         self.now_ms = 0.0
         self.offset = Offset(-1)
@@ -102,6 +102,20 @@ class Bench:
         self.do(self.lifecycle.ready_to_unfence)
         self.answer(BrokerHeartbeatResponse(0, True, False))
         return self
+
+
+def test_before_3_9_the_pause_after_errors_grows_from_100_ms_to_the_session_timeout() -> None:
+    bench = Bench("3.8")
+    pauses = []
+    for _ in range(9):
+        bench.answer(BrokerRegistrationResponse(ErrorCode.DUPLICATE_BROKER_REGISTRATION))
+        pauses.append(bench.next_after())
+    for index, pause_ms in enumerate(pauses):
+        assert pause_ms == pytest.approx(min(100 * 2**index, 9_000), rel=0.02)
+    bench.answer(BrokerRegistrationResponse(0, EPOCH))
+    bench.next_after()
+    bench.answer(None)
+    assert bench.next_after() == pytest.approx(100, rel=0.02), "a success begins anew"
 
 
 def heartbeat(*, fence: bool, offset: int = -1, shut_down: bool = False) -> BrokerHeartbeatRequest:

@@ -1,6 +1,14 @@
 """The connection of a quorum's node to one peer: one request in flight, bounds, timeouts, backoff."""
 
-from emulator.machines.node.quorum_connections import RECONNECT_MAX_MS, SETUP_MS, WAITING_MAX, PeerConnection
+from emulator.machines.node.quorum_connections import (
+    RECONNECT_MAX_MS,
+    SETUP_MAX_MS,
+    SETUP_MS,
+    WAITING_MAX,
+    PeerConnection,
+    setup_limit_ms,
+)
+from protocol.chance import Chance
 from protocol.ids import BrokerId, LeaderEpoch, Offset
 from protocol.machine import (
     Close,
@@ -29,7 +37,7 @@ class Bench:
         self.out = Outbox()
         self.now_ms = 0.0
         self.answers: list[tuple[int, QuorumResponse | None]] = []
-        self.peer = PeerConnection(PEER, "controller-1", TIMEOUT_MS, self._answered)
+        self.peer = PeerConnection(PEER, "controller-1", TIMEOUT_MS, Chance(0), self._answered)
 
     def _answered(self, now: Now, peer: BrokerId, correlation: int, response: QuorumResponse | None) -> None:
         assert peer == PEER
@@ -65,7 +73,7 @@ def sent(effects: list[Effect]) -> list[int]:
 def test_requests_leave_one_by_one() -> None:
     bench = Bench()
     assert bench.send(1, 2, 3) == [
-        Open(1, "controller-1", "quorum"), SetTimer(("quorum-limit", PEER), SETUP_MS)
+        Open(1, "controller-1", "quorum"), SetTimer(("quorum-limit", PEER), setup_limit_ms(0, Chance(0)))
     ]  # fmt: skip
     assert sent(bench.open()) == [1]
     assert sent(bench.step(MessageReceived(1, 1, 0, REPLY))) == [2]
@@ -132,3 +140,10 @@ def test_a_closed_connection_sends_nothing_more() -> None:
     bench.peer.close(bench.out)
     assert bench._effects() == [Close(1)]
     assert not bench.out.route(bench.now, MessageReceived(1, 1, 0, REPLY)) and bench.answers == []
+
+
+def test_the_limit_of_an_opening_connection_doubles_with_each_failure() -> None:
+    for failures, usual_ms in enumerate((SETUP_MS, 2 * SETUP_MS, SETUP_MAX_MS, SETUP_MAX_MS)):
+        limits = [setup_limit_ms(failures, Chance(seed)) for seed in range(50)]
+        assert all(min(0.8 * usual_ms, SETUP_MAX_MS) <= limit <= min(1.2 * usual_ms, SETUP_MAX_MS) for limit in limits)
+        assert len(set(limits)) > 1 or usual_ms == SETUP_MAX_MS

@@ -1,0 +1,148 @@
+"""Promises of a KRaft cluster's metadata log, from the disks and controllers of a finished simulated run.
+
+No record is ever removed from the log, so a replay at the end shows each state that the cluster was in.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from controller.kraft.controller_features import controller_features_of
+from controller.kraft.metadata_image import MetadataImage, PartitionRegistration
+from emulator.judging.explain.broken_promises import Broken
+from emulator.judging.explain.kraft_settled import controller_parts, members_of
+from emulator.machines.node.quorum_member import QuorumMember
+from emulator.topology import KRAFT
+from emulator.worlds.simulated.world import SimulatedWorld
+from protocol.ids import TopicPartition
+from protocol.records.metadata_records import (
+    MetadataBatch,
+    PartitionChangeRecord,
+    PartitionRecord,
+    RegisterBrokerRecord,
+)
+
+
+def metadata_log_broken(world: SimulatedWorld, version: str) -> Iterator[Broken]:
+    """Broken promises; none of a cluster with ZooKeeper."""
+    if world.topology.metadata != KRAFT:
+        return
+    features = controller_features_of(version)
+    logs: dict[str, list[MetadataBatch]] = {}
+    for name, member in members_of(world).items():
+        with world.nodes[name].files.unwatched():
+            logs[name] = list(member.committed_batches())
+    if not logs:
+        return
+    yield from _different(logs)
+    yield from _images(world, logs)
+    longest = max(logs.values(), key=len)
+    yield from broken_states(
+        longest,
+        elects_fenced=features.elects_fenced_last_known_leader,
+        shrinks_at_restart=features.new_incarnation_leaves_isrs,
+    )
+    yield from _terms(members_of(world))
+
+
+def _different(logs: Mapping[str, list[MetadataBatch]]) -> Iterator[Broken]:
+    """Committed batches that differ between two nodes."""
+    longest = max(logs, key=lambda name: len(logs[name]))
+    for name, batches in logs.items():
+        for mine, other in zip(batches, logs[longest], strict=False):
+            if mine != other:
+                text = f"{name} has committed {mine} to the metadata log, {longest} {other}"
+                yield Broken("metadata-log", text, offset=mine.base_offset)
+                break
+
+
+def _images(world: SimulatedWorld, logs: Mapping[str, list[MetadataBatch]]) -> Iterator[Broken]:
+    """Controllers whose committed state is not that of their log: uncommitted records have remained in it."""
+    for name, part in controller_parts(world).items():
+        if name not in logs:
+            continue
+        replayed = MetadataImage()
+        for batch in logs[name]:
+            replayed.apply_batch(batch)
+        for what in ("brokers", "topics", "configs", "features", "topic_names"):
+            if getattr(part.image, what) != getattr(replayed, what):
+                mine, other = getattr(part.image, what), getattr(replayed, what)
+                yield Broken("metadata-image", f"{name}: its {what} are {mine}, its log has {other}")
+
+
+def broken_states(
+    batches: list[MetadataBatch], *, elects_fenced: bool = False, shrinks_at_restart: bool = True
+) -> Iterator[Broken]:
+    """Broken rules of partitions' states and of registrations.
+
+    `elects_fenced`: the release elects a fenced last known leader (KAFKA-19522). `shrinks_at_restart`: a new
+    incarnation leaves the ISRs of the one before (KAFKA-18106).
+    """
+    image = MetadataImage()
+    for batch in batches:
+        before = {(topic.topic_id, number): state for topic, number, state in image.partitions()}
+        changed: set[tuple[str, int]] = set()
+        epochs = {broker: known.epoch for broker, known in image.brokers.items()}
+        for record in batch.records:
+            if isinstance(record, PartitionChangeRecord | PartitionRecord):
+                changed.add((record.topic_id, record.partition))
+            if isinstance(record, RegisterBrokerRecord) and record.epoch < epochs.get(record.broker, -1):
+                text = f"broker-{record.broker}: after broker epoch {epochs[record.broker]} comes {record.epoch}"
+                yield Broken("broker-epoch", text)
+        image.apply_batch(batch)
+        registered = any(isinstance(record, RegisterBrokerRecord) for record in batch.records)
+        for topic, number, state in image.partitions():
+            place = (topic.topic, number)
+            if (topic.topic_id, number) in changed:
+                yield from _state(place, before.get((topic.topic_id, number)), state)
+            if not batch.records or (registered and not shrinks_at_restart):
+                continue
+            yield from _fenced(image, place, state, batch, elects_fenced=elects_fenced)
+
+
+def _state(place: TopicPartition, was: PartitionRegistration | None, now: PartitionRegistration) -> Iterator[Broken]:
+    """Rules of one state, and of its change by one batch (semantics 4.7, 6, 7)."""
+    name = f"{place[0]}-{place[1]}"
+    if now.leader != -1 and now.leader not in now.isr:
+        yield Broken("state", f"{name}: its leader {now.leader} is not in the ISR {list(now.isr)}", place)
+    if not set(now.isr) <= set(now.replicas) or len(set(now.isr)) < len(now.isr):
+        yield Broken("state", f"{name}: its ISR is {list(now.isr)} of {list(now.replicas)}", place)
+    if set(now.elr) & set(now.isr):
+        yield Broken("state", f"{name}: its ELR {list(now.elr)} and its ISR {list(now.isr)} share replicas", place)
+    if was is None:
+        return
+    if now.leader_epoch < was.leader_epoch or now.partition_epoch <= was.partition_epoch:
+        text = f"{name}: after epochs {was.leader_epoch}, {was.partition_epoch} come {now.leader_epoch}"
+        yield Broken("state", f"{text}, {now.partition_epoch}", place)
+    if now.leader != was.leader and now.leader_epoch == was.leader_epoch:
+        text = f"{name}: in leader epoch {now.leader_epoch} the leader was {was.leader}, then {now.leader}"
+        yield Broken("state", text, place)
+    electable = {*was.isr, *was.elr, *was.last_known_elr}
+    if now.leader not in (-1, was.leader) and now.leader not in electable and not now.recovering:
+        text = f"{name}: {now.leader} was elected; the ISR was {list(was.isr)}, the ELR {list(was.elr)}"
+        yield Broken("election", text, place)
+
+
+def _fenced(
+    image: MetadataImage,
+    place: TopicPartition,
+    state: PartitionRegistration,
+    batch: MetadataBatch,
+    *,
+    elects_fenced: bool,
+) -> Iterator[Broken]:
+    """Fenced leaders, and fenced members of an ISR that are not its last (semantics 3.3, 3.4, 6.10)."""
+    name = f"{place[0]}-{place[1]} at {batch.base_offset}"
+    out = [one for one in state.isr if one not in image.brokers or image.brokers[one].fenced]
+    if state.leader in out and not elects_fenced:
+        yield Broken("fenced-leader", f"{name}: its leader {state.leader} is fenced", place)
+    if out and len(state.isr) > 1 and not elects_fenced:
+        yield Broken("fenced-in-isr", f"{name}: {out} of the ISR {list(state.isr)} are fenced", place)
+
+
+def _terms(members: Mapping[str, QuorumMember]) -> Iterator[Broken]:
+    """Two leaders of one epoch."""
+    leads: dict[int, str] = {}
+    for name, member in members.items():
+        if member.leads:
+            if member.epoch in leads:
+                yield Broken("quorum-leader", f"{name} and {leads[member.epoch]} lead in epoch {member.epoch}")
+            leads[member.epoch] = name
