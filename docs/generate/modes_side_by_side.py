@@ -51,9 +51,9 @@ _NOTICES = """
 
 | fault | ZooKeeper 2.8 | KRaft 3.9 | KRaft 4.4 |
 |---|---|---|---|
-| a broker is cut off | ZooKeeper, when its session ends; the controller elects | the active controller, 9 s after the last heartbeat | as 3.9, in steps of 1.1 s |
+| a broker is cut off | ZooKeeper, when its session ends | the controller, after 9 s | as 3.9, up to 1.1 s later |
 | the broker itself | when its session client gives up | never: it leads until the heal | never |
-| the controller is cut off | ZooKeeper; the old controller only at the heal | the other voters after 2 s; the old one after 3 to 4.5 s | as 3.9 |
+| the controller is cut off | ZooKeeper | the voters after 2 s; itself after 3 to 4.5 s | as 3.9 |
 | a standby is cut off and returns | no node | the quorum, which elects anew | no node (pre-vote) |
 """
 

@@ -22,7 +22,9 @@ from emulator.worlds.cluster_file.compose_files import NoClusterFile, topology_i
         (KRAFT, "2.8", "", ZOOKEEPER),
     ],
 )
-def test_the_version_decides_unless_a_mode_is_requested(own: str, version: str | None, requested: str, mode: str) -> None:
+def test_the_version_decides_unless_a_mode_is_requested(
+    own: str, version: str | None, requested: str, mode: str
+) -> None:
     assert requested_mode(own, version, requested) == mode
 
 
@@ -44,7 +46,7 @@ def test_a_scenario_without_a_twin_is_rewritten_without_expectations() -> None:
 
 def test_a_scenario_about_zookeepers_servers_is_refused() -> None:
     scenario = find_scenario("kip-903")
-    with pytest.raises(NoSuchMode, match="kip-903: cannot be played in KRaft mode: .*session-0"):
+    with pytest.raises(NoSuchMode, match=r"kip-903: cannot be played in KRaft mode: .*session-0"):
         in_mode("kip-903", scenario, "4.4", "", lambda _: None)
 
 
