@@ -26,6 +26,8 @@ demo: $(VENV)/installed-run $(VENV)/installed-classes ## break a cluster of real
 	@$(BIN)/faultline run az-isolated-leader || { code=$$?; test $$code -eq 3 || exit $$code; \
 	  echo "this machine is not punctual enough for the default speed: once more, slower"; \
 	  $(BIN)/faultline run az-isolated-leader --speed 2; }
+	@echo; echo "The same cut on a cluster of Kafka 4.4 in KRaft mode, simulated:"
+	@$(BIN)/faultline run az-isolated-leader --kafka-version 4.4 --world sim
 
 test: $(VENV)/installed-dev ## the pure and fast part of the test suite (minutes; no Java, no node processes)
 	@$(BIN)/python -m pytest -n $(TEST_PROCESSES) -m "$(PURE)" $(PYTEST_ARGS)

@@ -1,4 +1,4 @@
-"""The form of a scenario in a metadata mode: its own, its twin in the catalogue, or a rewritten one.
+"""The form of a scenario in a metadata mode: its own, its twin, or a rewritten one.
 
 The catalogue has twins: `az-isolated-leader` is played with ZooKeeper, `kraft-az-isolated-leader` in KRaft mode. A
 scenario without a twin is rewritten from ZooKeeper to KRaft mode: three controllers of their own stand in the place of
@@ -41,7 +41,7 @@ def requested_mode(own: str, kafka_version: str | None, metadata: str) -> str:
 
 
 def mode_of_files(files: Iterable[SettingsFile], kafka_version: str | None) -> str:
-    """KRAFT if a broker's file has `process.roles`; "": the files are of any mode, or the version has no KRaft.
+    """KRAFT if a file has `process.roles` and the version has KRaft; "": any mode.
 
     Raises UnknownVersion.
     """

@@ -92,7 +92,7 @@ def security_protocols(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _by_default(values: Mapping[str, Any], of_controllers: Collection[str]) -> dict[str, str]:
-    """Protocols of the controllers' listeners without a map: PLAINTEXT, unless some listener is encrypted.
+    """Protocols of controllers' listeners without a map: PLAINTEXT, if none is encrypted.
 
     (KafkaConfig.effectiveListenerSecurityProtocolMap)
     """

@@ -100,10 +100,7 @@ def settings_file(file: Wanted, name: str, data: bytes) -> SettingsFile:
 
 
 def _id_entry(last: Mapping[str, Entry]) -> Entry | None:
-    """The entry with a broker's id: `broker.id`, in KRaft also `node.id`.
-
-    A controller's file has none.
-    """
+    """The entry with a broker's id: `broker.id` or `node.id`. A controller's file has none."""
     roles = last["process.roles"].value if "process.roles" in last else "broker"
     is_broker = "broker" in [role.strip() for role in roles.split(",")]
     return last.get("broker.id") or (last.get("node.id") if is_broker else None)

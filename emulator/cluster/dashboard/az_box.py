@@ -14,7 +14,7 @@ CONTROLLER = "bold medium_purple1"
 SHORT_ROLES = {"leading": "leads", "following": "follow", "looking": "looks"}
 KILO = 10_000
 STALE_RECORDS = 10
-"""Records of the metadata log that a node may lack without a note: about five seconds of no-op records."""
+"""Records of the metadata log that a node may lack without a note: about 5 s of no-ops."""
 
 
 class Note(NamedTuple):

@@ -1,0 +1,44 @@
+"""Kafka clients on a cluster of Kafka 4.4 in KRaft mode: topics, writes, reads, groups."""
+
+from pathlib import Path
+
+import pytest
+
+import faultline
+
+confluent_kafka = pytest.importorskip("confluent_kafka")
+kafka = pytest.importorskip("kafka")
+admin = pytest.importorskip("confluent_kafka.admin")
+
+pytestmark = pytest.mark.network
+LIMIT_S = 60.0
+
+
+def test_clients_write_and_read_in_a_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    with faultline.Cluster(kafka_version="4.4", directory=tmp_path / "run") as cluster:
+        servers = cluster.bootstrap_servers()
+        administration = admin.AdminClient({"bootstrap.servers": servers})
+        administration.create_topics([admin.NewTopic("t", 1, 3)])["t"].result(LIMIT_S)
+
+        offsets: list[int] = []
+        producer = confluent_kafka.Producer({"bootstrap.servers": servers, "acks": "all", "enable.idempotence": True})
+        producer.produce("t", b"a", on_delivery=lambda error, message: offsets.append(message.offset()))
+        assert producer.flush(LIMIT_S) == 0
+        assert offsets == [0]
+
+        settings = {"bootstrap.servers": servers, "group.id": "g", "auto.offset.reset": "earliest"}
+        reader = confluent_kafka.Consumer(settings)
+        reader.subscribe(["t"])
+        message = reader.poll(LIMIT_S)
+        assert message is not None and message.value() == b"a"
+        assert [one.offset for one in reader.commit(asynchronous=False)] == [1]
+        reader.close()
+
+        other = kafka.KafkaProducer(bootstrap_servers=servers, acks="all")
+        assert other.send("t", b"b").get(LIMIT_S).offset == 1
+        other.close()
+        group = kafka.KafkaConsumer("t", bootstrap_servers=servers, group_id="g", consumer_timeout_ms=LIMIT_S * 1000)
+        assert next(iter(group)).value == b"b"
+        group.close()
