@@ -25,35 +25,35 @@ SEEDS = 12
 """Seeds that are tried at least: an earlier one may reach the recording after a change of the machines."""
 
 REACHED: dict[str, int] = {
-    "kraft-az-all-isolated@3.9": 5,
+    "kraft-az-all-isolated@3.9": 1,
     "kraft-az-all-isolated@4.4": 10,
     "kraft-az-isolated-controller-combined@3.9": 11,
     "kraft-az-isolated-controller-combined@4.4": 4,
-    "kraft-az-isolated-controller@3.9": 17,
-    "kraft-az-isolated-follower@3.9": 1,
+    "kraft-az-isolated-follower@3.9": 3,
     "kraft-az-isolated-follower@4.4": 1,
-    "kraft-az-isolated-leader-acks-all@3.9": 1,
-    "kraft-az-isolated-leader-and-controller@3.9": 2,
-    "kraft-az-isolated-leader-and-controller@4.4": 2,
-    "kraft-az-isolated-leader-combined@3.9": 6,
+    "kraft-az-isolated-leader-acks-all@3.9": 2,
+    "kraft-az-isolated-leader-and-controller@3.9": 8,
+    "kraft-az-isolated-leader-and-controller@4.4": 1,
+    "kraft-az-isolated-leader-combined@3.9": 11,
     "kraft-az-isolated-leader@3.9": 1,
     "kraft-az-isolated-leader@4.4": 1,
-    "kraft-clean-election-waits@3.9": 1,
-    "kraft-clean-election-waits@4.4": 1,
-    "kraft-controlled-shutdown@3.9": 6,
-    "kraft-controlled-shutdown@4.4": 1,
-    "kraft-controller-paused@4.4": 6,
+    "kraft-clean-election-waits@3.9": 5,
+    "kraft-clean-election-waits@4.4": 5,
+    "kraft-controlled-shutdown@3.9": 2,
+    "kraft-controlled-shutdown@4.4": 5,
+    "kraft-controller-paused@4.4": 2,
+    "kraft-controller-quorum-lost@3.9": 2,
     "kraft-kip-903@3.9": 2,
-    "kraft-last-replica-standing@3.9": 1,
+    "kraft-last-replica-standing@3.9": 5,
     "kraft-leader-paused@3.9": 11,
     "kraft-link-broker-controller-all@4.4": 3,
-    "kraft-link-broker-controller@3.9": 2,
-    "kraft-link-broker-controller@4.4": 9,
-    "kraft-link-follower-leader@4.4": 2,
-    "kraft-power-loss-before-sync@3.9": 6,
-    "kraft-power-loss-before-sync@4.4": 6,
-    "kraft-random-501@3.9": 1,
-    "kraft-random-507@3.9": 1,
+    "kraft-link-broker-controller@3.9": 6,
+    "kraft-link-broker-controller@4.4": 3,
+    "kraft-link-follower-leader@4.4": 1,
+    "kraft-power-loss-before-sync@3.9": 2,
+    "kraft-power-loss-before-sync@4.4": 9,
+    "kraft-random-501@3.9": 2,
+    "kraft-random-507@3.9": 2,
     "kraft-random-509@3.9": 9,
     "kraft-random-515@3.9": 1,
     "kraft-random-603@4.4": 1,
@@ -67,21 +67,21 @@ REACHED: dict[str, int] = {
 """{recording's folder: the first seed that reaches it}"""
 
 DIFFERS: dict[str, str] = {
-    "kraft-az-flapping@3.9": "the ISR is whole before the script asks for brokers' metadata",
-    "kraft-controlled-shutdown-combined@4.4": "a combined node that stops is fenced twice, and leaves the ISR sooner",
-    "kraft-controller-quorum-lost@3.9": "the ISR shrinks and expands once more after the quorum is back",
-    "kraft-last-replica-standing@4.4": "broker 1 does not answer within 12 s of its start",
-    "kraft-random-503@3.9": "the order of unfencing after a restart",
+    "kraft-az-flapping@3.9": "another controller leads after the second heal: two leaves differ with seed 13",
+    "kraft-az-isolated-controller@3.9": "the ISR shrinks one of the script's seconds sooner: two leaves with seed 20",
+    "kraft-controlled-shutdown-combined@4.4": "the started broker shows the ISR sooner: one leaf differs with seed 2",
+    "kraft-last-replica-standing@4.4": "broker 1 answers within 12 s of its start: it took 10 s to register",
+    "kraft-random-503@3.9": "the ISR at one of the script's metadata requests, and who leads the quorum",
+    "kraft-random-511@3.9": "the order of unfencing after a restart",
     "kraft-random-601@4.4": "a broker is unfenced and fenced once more",
 }
 """{recording's folder: what no seed reaches}"""
 
 UNSEARCHED = (
-    "kraft-random-511@3.9",
     "kraft-random-609@4.4",
     "kraft-random-615@4.4",
 )
-"""Random schedules that no seed has been searched for."""
+"""Random schedules for which no seed beyond the first 15 has been searched."""
 
 FOLDERS = sorted(path.name for path in GOLDEN.glob("kraft-*"))
 
