@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from protocol.ids import BrokerId
-from protocol.versions import KRAFT_LADDER, LADDER, UnknownVersion, ladder_name
+from protocol.versions import KRAFT_LADDER, LADDER, UnknownVersion, has_kraft_mode, has_zookeeper_mode, ladder_name
 
 
 class Node(msgspec.Struct, frozen=True):
@@ -36,13 +36,13 @@ def metadata_of(version: str, requested: str = "") -> str:
     Raises UnknownVersion, NoSuchMode.
     """
     name = ladder_name(version)
-    metadata = requested or (ZOOKEEPER if name in LADDER else KRAFT)
-    if metadata == ZOOKEEPER and name not in LADDER:
+    metadata = requested or (ZOOKEEPER if has_zookeeper_mode(name) else KRAFT)
+    if metadata == ZOOKEEPER and not has_zookeeper_mode(name):
         raise NoSuchMode(
             f"Kafka {name}: has no ZooKeeper mode; set `metadata: kraft` in the scenario, or take a version up to "
             f"{LADDER[-1]}"
         )
-    if metadata == KRAFT and name not in KRAFT_LADDER:
+    if metadata == KRAFT and not has_kraft_mode(name):
         raise NoSuchMode(
             f"Kafka {name}: KRaft mode is not emulated before {KRAFT_LADDER[0]}; set `metadata: zookeeper` in the "
             f"scenario, or take a version from {KRAFT_LADDER[0]} on"

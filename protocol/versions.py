@@ -93,6 +93,16 @@ def since(version: str, first: str) -> bool:
     return _place(version) >= _place(first)
 
 
+def has_zookeeper_mode(version: str) -> bool:
+    """Whether Kafka has it. Raises UnknownVersion."""
+    return not since(ladder_name(version), "4.0")
+
+
+def has_kraft_mode(version: str) -> bool:
+    """Whether Kafka has it for production (KIP-833). Raises UnknownVersion."""
+    return since(ladder_name(version), KRAFT_LADDER[0])
+
+
 Steps = tuple[tuple[str, str], ...]
 """Values with the version from which they hold: [(first version, value)], oldest first."""
 

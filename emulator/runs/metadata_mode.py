@@ -19,7 +19,7 @@ from emulator.settings.properties_files import SettingsFile
 from emulator.settings.setting import ENSEMBLE
 from emulator.settings.setting_registry import found
 from emulator.topology import KRAFT, KRAFT_CONTROLLERS, ZOOKEEPER, Node, NoSuchMode, Topology, metadata_of
-from protocol.versions import KRAFT_LADDER, LADDER, ladder_name
+from protocol.versions import KRAFT_LADDER, has_kraft_mode, has_zookeeper_mode, ladder_name
 
 KRAFT_PREFIX: Final = "kraft-"
 """Prefix of a scenario's id in KRaft mode."""
@@ -33,9 +33,9 @@ def requested_mode(own: str, kafka_version: str | None, metadata: str) -> str:
     if kafka_version is None or metadata:
         return metadata or own
     name = ladder_name(kafka_version)
-    if own == ZOOKEEPER and name not in LADDER:
+    if own == ZOOKEEPER and not has_zookeeper_mode(name):
         return KRAFT
-    if own == KRAFT and name not in KRAFT_LADDER:
+    if own == KRAFT and not has_kraft_mode(name):
         return ZOOKEEPER
     return own
 
@@ -45,7 +45,7 @@ def mode_of_files(files: Iterable[SettingsFile], kafka_version: str | None) -> s
 
     Raises UnknownVersion.
     """
-    if kafka_version is not None and ladder_name(kafka_version) not in KRAFT_LADDER:
+    if kafka_version is not None and not has_kraft_mode(kafka_version):
         return ""
     return KRAFT if any(entry.name == ROLES for file in files for entry in file.entries) else ""
 

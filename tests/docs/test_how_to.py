@@ -92,9 +92,9 @@ def test_the_other_steps_of_that_how_to_are_in_the_files_that_it_names() -> None
 @pytest.fixture
 def ladder() -> Iterator[None]:
     """The ladder and what was remembered of it, as before."""
-    before = versions.LADDER
+    before, all_before = versions.LADDER, versions.VERSIONS
     yield
-    versions.LADDER = before
+    versions.LADDER, versions.VERSIONS = before, all_before
     gates_for.cache_clear()
 
 

@@ -101,8 +101,8 @@ def _moved(partition: Partition, reached: Offset) -> bool:
 def counted_when_sent() -> Patches:
     fetched = RemoteReplica.fetched
 
-    def counted(self: RemoteReplica, fetch_offset: Offset, leader_log_end: Offset, now_ms: float) -> None:
-        fetched(self, max(fetch_offset, leader_log_end), leader_log_end, now_ms)
+    def counted(self: RemoteReplica, fetch_offset: Offset, leader_log_end: Offset, *others: Any) -> None:
+        fetched(self, max(fetch_offset, leader_log_end), leader_log_end, *others)
 
     return [(RemoteReplica, "fetched", counted)]
 

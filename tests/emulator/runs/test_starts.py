@@ -138,7 +138,7 @@ def test_of_an_az_only_brokers_are_changed() -> None:
 @pytest.mark.parametrize(
     ("step", "problem"),
     [
-        ('start: {node: 0, kafka_version: "4.0"}', "unknown Kafka version '4.0'"),
+        ('start: {node: 0, kafka_version: "5.0"}', "unknown Kafka version '5.0'"),
         ("start: {node: 0, settings: {replica.lag.max.time.ms: 1}}", "nearest: replica.lag.time.max.ms"),
         ("start: {node: 0, settings: {producer.acks: all}}", "not one broker's"),
         ('start: {node: client-0, kafka_version: "2.8"}', "client-0 is no broker"),

@@ -197,8 +197,8 @@ def test_bad_step(step: str, message: str) -> None:
     [
         ("{attempts: {values: [a], error: 0}}", "5:5: an expectation needs 'text'"),
         ("{text: x}", "5:5: an expectation has one subject (attempts, fetch, consume, commit, committed, workload, "
-         "metadata, list_offsets, wait, admin, snapshot, state, controller, partitions, isr_changes, check, measure); "
-         "found none"),
+         "metadata, list_offsets, wait, admin, snapshot, state, quorum, controller, partitions, isr_changes, check, "
+         "measure); found none"),
         ("{text: x, partitions: {leaders_apart: -2}}",
          "5:43: expected a value as a whole number, at least -1, got -2"),
         ("{text: x, isr_changes: {broker: 0, change: grow, at_least: 1}}",

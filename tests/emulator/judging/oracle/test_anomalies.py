@@ -5,17 +5,23 @@ from emulator.judging.oracle.judge import judge_truth, unknown_outcomes
 from emulator.judging.oracle.truth import Truth
 from tests.emulator.judging.oracle.truths import PLACE, given, healthy, write
 
+OF_A_QUORUM = ("dual-quorum-leader", "metadata-divergence", "quorum-high-watermark")
+
 
 def test_a_healthy_run_holds_every_check() -> None:
+    """Those of a quorum are skipped: the run has a session service."""
     judged = judge_truth(healthy())
-    assert {name: (check["verdict"], check["count"]) for name, check in judged.items()} == dict.fromkeys(
-        ANOMALIES, ("held", 0)
-    )
+    skipped = dict.fromkeys(OF_A_QUORUM, ("skipped", 0))
+    reported = {name: (check["verdict"], check["count"]) for name, check in judged.items()}
+    assert reported == dict.fromkeys(ANOMALIES, ("held", 0)) | skipped
 
 
 def test_a_verdict_has_the_number_of_subjects() -> None:
     judged = judge_truth(healthy())
     assert {name: (check["judged"], check["subject"]) for name, check in judged.items()} == {
+        "dual-quorum-leader": (0, "states of the quorum's nodes"),
+        "metadata-divergence": (0, "committed batches of the metadata log"),
+        "quorum-high-watermark": (0, "states of the quorum's nodes"),
         "lost-acknowledged": (3, "acknowledged records"),
         "duplicate": (9, "batches in the logs"),
         "reordered": (3, "acknowledged records"),

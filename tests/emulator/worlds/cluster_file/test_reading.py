@@ -133,7 +133,6 @@ def test_a_services_own_values_come_before_merged_ones() -> None:
         ("  broker-7:", "  broker-1000:",
          "10:3: a broker's number is below 1000; dedicated controllers have those from there"),
         ('faultline.az: az-0, faultline.roles: "controller, broker"', "", "5:3: no service has the role broker"),
-        ("faultline.az=az-1, faultline.roles=session", "", "5:3: a session ensemble has 1, 3 or 5 servers, got 0"),
         ("az-0-az-1: {aliases: [broker-7.az-0-az-1]}", "links: {}", "10:3: broker-7 is not on the network az-0-az-1"),
         ("aliases: [broker-7.az-0]", "aliases: [broker-7]",
          "10:3: broker-7 has no alias broker-7.az-0 on the network az-0"),
@@ -172,5 +171,5 @@ def test_topologies_have_names_and_files_their_path(tmp_path: Path) -> None:
     assert named_topology(str(own)) == own
     with pytest.raises(NoClusterFile, match="no topology or file 'three-azs'; nearest: three-az"):
         named_topology("three-azs")
-    with pytest.raises(NoClusterFile, match="there are: dedicated-controllers, six-brokers, three-az"):
+    with pytest.raises(NoClusterFile, match="there are: dedicated-controllers, kraft-three-az-combined, kraft-three-az, six-brokers, three-az"):
         named_topology("xyzzy")
