@@ -1,4 +1,4 @@
-"""Nodes of a KRaft cluster that handle recorded inputs again: their effects are the same bytes."""
+"""Nodes of a KRaft cluster that handle recorded inputs again, with the same effects."""
 
 from dataclasses import dataclass, field
 

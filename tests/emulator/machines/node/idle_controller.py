@@ -1,4 +1,7 @@
-"""A state machine of a controller for tests of nodes: it claims, writes no-ops, and answers heartbeats."""
+"""Controller's state machine for tests of nodes.
+
+It claims, writes no-ops, and answers heartbeats.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Recordings of KRaft clusters: which of their parts must match (tests/golden/README-kraft.md)."""
+"""Parts of KRaft clusters' recordings that must match (tests/golden/README-kraft.md)."""
 
 import copy
 from collections.abc import Callable
