@@ -45,7 +45,7 @@ def test_a_first_life_is_replayed_to_identical_bytes(version: str, number: int) 
         if "client" in node.roles or node.name in recorders:
             return made
         recorders[node.name] = Recorder(made)
-        return recorders[node.name]  # type: ignore[return-value]
+        return recorders[node.name]
 
     world = SimulatedWorld(spec.topology, machine, number)
     play_script(world, player)

@@ -63,7 +63,7 @@ def test_a_removed_topic_and_its_successor_are_two_incarnations() -> None:
 
 
 def test_a_leader_from_the_eligible_replicas_is_elected_cleanly() -> None:
-    records = [
+    records: list[MetadataRecord] = [
         TopicRecord("t", "A"), partition(),
         change(isr=(), leader=NO_BROKER, elr=(BrokerId(1),)), change(isr=(BrokerId(1),), leader=BrokerId(1), elr=()),
     ]  # fmt: skip

@@ -45,6 +45,10 @@ class IdleController:
         self.batches: list[MetadataBatch] = []
         self._parked: list[tuple[Offset, Callable[[Message], None]]] = []
 
+    @property
+    def claimed_epoch(self) -> LeaderEpoch:
+        return self._epoch if self.active else LeaderEpoch(-1)
+
     def leader_changed(self, now: Now, leader: BrokerId, epoch: LeaderEpoch) -> None:
         if leader == self._me and not self.active:
             self.active, self._epoch = True, epoch
