@@ -53,7 +53,10 @@ _FENCED = f"""
     max(IF(event = 'node_started' AND roles LIKE '%controller%',
       {" + ".join(f"coalesce({number_given(name, 'settings')}, {ms}L)" for name, ms in (*_QUORUM, *[_ELECTION] * 2))},
       NULL))"""
-"""SQL: longest time until KRaft fences a broker: a quorum elects a leader, and the broker's session begins anew."""
+"""SQL: longest time until KRaft fences a broker.
+
+A quorum elects a leader, and the broker's session begins anew.
+"""
 
 
 SETTLED = f"""

@@ -116,7 +116,7 @@ FORWARDED: Final[Kinds] = frozenset({
     placement.AlterPartitionReassignmentsRequest,
     placement.ListPartitionReassignmentsRequest,
 })
-"""Requests of clients that a broker of KRaft forwards to the controller as they are (KIP-590)."""
+"""Clients' requests that a broker of KRaft forwards to the controller unchanged (KIP-590)."""
 TO_A_KRAFT_CONTROLLER: Final[Kinds] = FORWARDED | {
     kraft_messages.BrokerRegistrationRequest,
     kraft_messages.BrokerHeartbeatRequest,

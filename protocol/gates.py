@@ -1256,7 +1256,7 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     publishes_before_registered: Annotated[
         bool, Gate(metadata="kraft", since="3.5", source="BrokerServer.startup, installPublishers; MetadataLoader")
     ]
-    """A starting broker loads its logs and fetches as soon as it has read up to the high watermark.
+    """A starting broker loads its logs and fetches once it has read up to the high watermark.
 
     A former life's registration may still be unfenced: then it can join an ISR before its own registration. Before 3.5
     it waits until it is registered and caught up.
@@ -1268,10 +1268,10 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     heartbeat_retries_for_interval: Annotated[
         bool, Gate(metadata="kraft", since="3.9", source="BrokerServer.startup, lifecycleManager")
     ]
-    """A heartbeat is retried for broker.heartbeat.interval.ms, and after an error sent again after it.
+    """A heartbeat is retried for broker.heartbeat.interval.ms.
 
-    From 3.9.1 on, except 4.0.0. Before, it is retried for half of the session timeout, and the pause after an error
-    grows from 100 ms to the session timeout.
+    After an error it is sent again after that interval. From 3.9.1 on, except 4.0.0. Before, it is retried for half of
+    the session timeout, and the pause after an error grows from 100 ms to the session timeout.
     """
 
     def understands(self, api_key: int, version: int) -> bool:

@@ -10,7 +10,10 @@ LeaderAndIsr, UpdateMetadata, StopReplica.
 TO_CONTROLLER = "to-controller"
 """A broker's channel to the controller: AlterIsr, ControlledShutdown."""
 QUORUM = "quorum"
-"""Nodes of a KRaft quorum among themselves, brokers as observers included: votes, fetches of the metadata log."""
+"""Nodes of a KRaft quorum among themselves: votes, fetches of the metadata log.
+
+Brokers, which are observers, are included.
+"""
 NODE_TO_CONTROLLER = "node-to-controller"
 """A broker's channels to the active controller of KRaft.
 

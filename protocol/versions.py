@@ -32,7 +32,10 @@ LADDER: tuple[str, ...] = (
     "3.8",
     "3.9",
 )
-"""Every version emulated with ZooKeeper, oldest first, each as its last patch release (1.0 as 1.0.2)."""
+"""Every version emulated with ZooKeeper, oldest first.
+
+Each is its last patch release (1.0 as 1.0.2).
+"""
 VERSIONS: tuple[str, ...] = (*LADDER, "4.0", "4.1", "4.2", "4.3", "4.4")
 """Every version emulated, oldest first; Kafka has no ZooKeeper mode from 4.0 on."""
 KRAFT_LADDER: tuple[str, ...] = VERSIONS[LADDER.index("3.3") :]

@@ -22,7 +22,10 @@ from emulator.scenario.observations.recording_files import load
 from emulator.scenario.observations.recording_parsing import plain
 
 SEEDS = 12
-"""Seeds that are tried at least: an earlier one may reach the recording after a change of the machines."""
+"""Seeds that are tried at least.
+
+An earlier one may reach the recording after a change of the machines.
+"""
 
 REACHED: dict[str, int] = {
     "kraft-az-all-isolated@3.9": 1,
@@ -101,7 +104,7 @@ def differences(folder: str, seed: int) -> list[Difference]:
 
 
 def reaches(folder: str, seeds: Iterable[int]) -> tuple[int, list[Difference]]:
-    """The first seed that equals the recording, or the one with the fewest differences, and these."""
+    """First seed that equals the recording, or that with the fewest differences, and these."""
     best: tuple[int, list[Difference]] | None = None
     for seed in seeds:
         found = differences(folder, seed)

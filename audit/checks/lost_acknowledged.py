@@ -13,10 +13,10 @@ counts by `acks` and by `allowed`. A loss is a violation either way.
   every retry does (KIP-98; semantics 11.1). No replica ever had the record. The loss is the client's own, with any
   acks.
 - `acks<=1`: the leader alone acknowledged it.
-- `unclean.leader.election`: after the record's leader epoch a replica outside the ISR (in KRaft: and outside the
-  eligible leader replicas, KIP-966) was elected (semantics 4.4), without the record when it became leader. An elected
-  replica that has the record does not lose it. Batches before 0.11 have no epoch; there such an election also allows
-  the loss of later records.
+- `unclean.leader.election`: after the record's leader epoch a replica outside the ISR was elected (semantics 4.4). It
+  had not the record when it became leader. In KRaft it was also outside the eligible leader replicas (KIP-966). An
+  elected replica that has the record does not lose it. Batches before 0.11 have no epoch; there such an election also
+  allows the loss of later records.
 - `not flushed`: a replica that had the record came back without it, from a power loss or with another disk. Kafka
   acknowledges before it flushes (`log.flush.interval.messages`), so all in-sync replicas may lose records that only
   memory holds.

@@ -1,9 +1,9 @@
-"""Metadata divergence: nodes of a KRaft quorum read different committed batches at one offset.
+"""Metadata divergence: nodes of a KRaft quorum read different batches at one offset.
 
 Below its high watermark every node, controller or broker, reads the same metadata log (Raft's state machine safety;
 kraft-semantics 1.4). Each of them reads it from the beginning, once in each incarnation. A batch that a node has read
-must be read by every node that gets beyond it: with the same offsets, epoch and digest. A row is an offset at which a
-batch that some node has read begins, and a node that got beyond has another batch or none: a committed record was lost
+must be read by every node that gets beyond it: with the same offsets, epoch and digest. A row is the first offset of a
+batch that some node has read. A node that got beyond it has another batch there, or none: a committed record was lost
 or changed. Batches of no-op and control records alone are not compared.
 """
 

@@ -1,4 +1,4 @@
-"""Quorum high watermark: a node's high watermark of the metadata log falls, or its log ends below it.
+"""Quorum high watermark: a node's high watermark falls, or its metadata log ends below it.
 
 What lies below the high watermark is committed, and the node's state machine has read it. So within an incarnation the
 high watermark never falls, and no truncation cuts below it; Kafka ends the process instead (kraft-semantics 1.3, 1.4).

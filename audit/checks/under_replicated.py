@@ -8,8 +8,8 @@ the sum of these values, each the longest of any broker:
   `broker.session.timeout.ms`, and an election before it (`controller.quorum.fetch.timeout.ms`, two
   `controller.quorum.election.timeout.ms`);
 - `replica.lag.time.max.ms`: after that it may lag for so long;
-- from 2.7 on `request.timeout.ms`: a leader repeats a request to the controller whose response is lost only after that
-  (semantics 1.6, 11.8); in KRaft `controller.socket.timeout.ms`;
+- from 2.7 on `request.timeout.ms`: a leader repeats a request to the controller only after that, if the response is
+  lost (semantics 1.6, 11.8). In KRaft it is `controller.socket.timeout.ms`;
 - if links were broken, the larger of that and `replica.socket.timeout.ms` instead: a follower may wait so long on a
   dead connection.
 

@@ -205,7 +205,10 @@ class Offices:
             del by_digest[oldest.digest]
 
     def _is_repeated(self, place: Place, held: Statement) -> bool:
-        """Whether the node had stated the same before: a leader of KRaft does, when a delta has another ISR."""
+        """Whether the node had stated the same before.
+
+        A leader of KRaft does, when a delta has another ISR.
+        """
         earlier = [
             one
             for one in self._statements[place]

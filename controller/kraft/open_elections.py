@@ -1,6 +1,7 @@
-"""Partitions that a task could elect a leader of, kept up to date with each record (until 3.9).
+"""Partitions that a task could elect a leader of (until 3.9).
 
-A look at all partitions after every write would make the cost of one ISR change grow with the cluster.
+They are kept up to date with each record. A look at all partitions after every write would make the cost of one ISR
+change grow with the cluster.
 
 Source: ReplicationControlManager.imbalancedPartitions, BrokersToIsrs.noLeader.
 """
@@ -39,7 +40,10 @@ class OpenElections:
             self._note((topic.topic_id, number), state)
 
     def removed(self, image: MetadataImage, record: MetadataRecord) -> None:
-        """Forget the partitions of a topic that the record removes; call it before the record is applied."""
+        """Forget the partitions of a topic that the record removes.
+
+        Call it before the record is applied.
+        """
         if isinstance(record, RemoveTopicRecord):
             name = image.topic_names.get(record.topic_id)
             for number in image.topics[name].partitions if name is not None else ():

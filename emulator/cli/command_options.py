@@ -261,7 +261,7 @@ class UpOptions:
     """The cluster's name; by default the topology's."""
     settings: Settings = Settings()
     metadata: Metadata | None = None
-    """Where the cluster's metadata are; by default ZooKeeper up to Kafka 3.9, KRaft from 4.0 on."""
+    """Store of the cluster's metadata; by default ZooKeeper up to Kafka 3.9, KRaft from 4.0 on."""
     controllers: Controllers | None = None
     """In KRaft: controllers in nodes of their own (separate, the default), or brokers that are
     controllers too (combined)."""

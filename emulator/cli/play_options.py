@@ -73,7 +73,7 @@ class ScenarioSettings(Settings):
     """Settings, and replacements of values in the scenario's file."""
 
     metadata: Metadata | None = None
-    """Where the cluster's metadata are; by default as in the scenario, where the version allows it."""
+    """Store of the cluster's metadata; by default the scenario's, where the version allows it."""
     parameters: Parameters = ()
     """Replacement of a value in the scenario's file, such as sleep#2=30 or cut.at_s=12;
     repeatable."""

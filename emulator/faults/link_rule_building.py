@@ -160,7 +160,10 @@ def _others(topology: Topology, place: str, side: tuple[str, ...]) -> tuple[str,
 
 
 def _is_broker(topology: Topology, place: str) -> bool:
-    """Whether it is a node with a broker's port; with ZooKeeper a dedicated controller has one, too."""
+    """Whether it is a node with a broker's port.
+
+    With ZooKeeper a dedicated controller has one, too.
+    """
     roles = {"broker", "controller"} if topology.metadata == ZOOKEEPER else {"broker"}
     return any(n.name == place and roles & set(n.roles) for n in topology.nodes)
 

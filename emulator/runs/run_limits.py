@@ -36,5 +36,5 @@ def in_force(spec: RunSpec, node: str) -> dict[str, Any]:
 
 
 def session_timeout_ms(spec: RunSpec, node: str) -> int:
-    """Session timeout of that node in force, in ms: with ZooKeeper, or with the controller of KRaft."""
+    """Session timeout of that node in force, in ms: with ZooKeeper, or with KRaft's controller."""
     return int(in_force(spec, node)[SESSION if spec.topology.metadata == ZOOKEEPER else BROKER_SESSION])

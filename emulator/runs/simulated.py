@@ -103,9 +103,10 @@ def play_script(world: SimulatedWorld, player: Player) -> None:
 
 
 def _latencies_of(resolved: Resolved) -> Latencies:
-    """Latencies of a run: recordings of KRaft, and random schedules from 3.0 on, were made on slower machines.
+    """Latencies of a run.
 
-    So were other scripts, which wait for what they need.
+    Recordings of KRaft, and random schedules from 3.0 on, were made on slower machines. So were other scripts, which
+    wait for what they need.
     """
     scenario = resolved.scenario
     if scenario.as_recorded and scenario.topology.metadata == KRAFT:

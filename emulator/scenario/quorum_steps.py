@@ -33,7 +33,7 @@ class DescribeQuorum(Step, frozen=True, kw_only=True):
 
 
 class RequireController(Step, frozen=True, kw_only=True):
-    """Bring about that this controller is active: kill the active one and start it again until it is.
+    """Make this controller the active one: kill the active one, start it again, until it is.
 
     `controller` None: whichever. A precondition, as the recordings have it; a recording has only the result. Combined
     nodes are not killed.

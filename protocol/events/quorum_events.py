@@ -1,4 +1,4 @@
-"""Events of KRaft: the quorum of controllers, brokers' registrations, and the committed metadata."""
+"""Events of KRaft: the controllers' quorum, brokers' registrations, the committed metadata."""
 
 from protocol.events.event_base import Event, OfPartition
 
@@ -21,7 +21,7 @@ class QuorumStateChanged(Event):
 
 
 class MetadataCommitted(Event):
-    """A batch of the metadata log, [base_offset, offset), is committed by this node's high watermark.
+    """A batch of the metadata log, [base_offset, offset), is below this node's high watermark.
 
     Each controller and broker emits each batch, from the log's first on, once in its life. Batches of no-op and control
     records are left out. `epoch`, `digest` (its CRC): of the batch.
@@ -34,7 +34,7 @@ class MetadataCommitted(Event):
 
 
 class PartitionStateCommitted(OfPartition):
-    """A committed state of a partition, as this controller has read it from the metadata log at `offset`.
+    """A committed state of a partition: this controller read it in the metadata log at `offset`.
 
     Each controller emits each of them, once in its life. `recovering`: after an unclean election. `isr`, `elr`,
     `last_known_elr`, `replicas`: "0,1,2".
@@ -66,9 +66,10 @@ class BrokerRegistrationCommitted(Event):
 
 
 class BrokerLifecycleChanged(Event):
-    """State of this broker's registration: starting, recovery, running, shutting-down, not-running.
+    """State of this broker's registration.
 
-    `error`: of a refused registration or heartbeat, 0 none.
+    It is starting, recovery, running, shutting-down or not-running. `error`: of a refused registration or heartbeat, 0
+    none.
     """
     NAME = "broker_lifecycle_changed"
     state: str

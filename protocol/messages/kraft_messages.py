@@ -100,7 +100,7 @@ class UnregisterBrokerResponse(Message):
 
 @register
 class ObserveQuorumRequest(Message):
-    """Emulator only: subscribe to this controller's quorum view and to the records that it knows as committed."""
+    """Emulator only: subscribe to this controller's quorum view and its committed records."""
 
     API_KEY = 1192
     API_NAME = "ObserveQuorum"

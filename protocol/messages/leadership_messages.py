@@ -211,7 +211,7 @@ class ControlledShutdownResponse(Message):
 
 
 class IsrChange(msgspec.Struct, omit_defaults=True):
-    """The ISR that a leader proposes, conditional on `zk_version` (in KRaft the partition epoch).
+    """ISR that a leader proposes, conditional on `zk_version` (in KRaft the partition epoch).
 
     `topic_id`: from version 2 on. `broker_epochs`: of the ISR's members, in its order, -1 unknown (KIP-903).
     """

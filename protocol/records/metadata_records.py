@@ -1,4 +1,4 @@
-"""Records of the metadata log (`__cluster_metadata`): the state of a KRaft cluster, one change each.
+"""Records of the metadata log (`__cluster_metadata`): changes of a KRaft cluster's state.
 
 A replica, controller or broker, that applies the same records in the same order has the same state
 (`controller.kraft.metadata_image`). Field names are Kafka's; -1 is none.
@@ -13,7 +13,10 @@ import msgspec
 from protocol.ids import BrokerId, LeaderEpoch
 
 UNCHANGED: Final = -2
-"""`PartitionChangeRecord.leader`: the leader stays, and with it the leader epoch (PartitionChangeRecord.json)."""
+"""`PartitionChangeRecord.leader`: the leader stays, and with it the leader epoch.
+
+Source: PartitionChangeRecord.json.
+"""
 
 
 class FeatureLevelRecord(msgspec.Struct, frozen=True, gc=False):
@@ -109,7 +112,7 @@ class ConfigRecord(msgspec.Struct, frozen=True, gc=False):
 
 
 class ClearElrRecord(msgspec.Struct, frozen=True, gc=False):
-    """Empty the ELR and the last known ELR of a topic's partitions; `topic` "": of all (KIP-966)."""
+    """Empty the ELR and last known ELR of a topic's partitions; `topic` "": of all (KIP-966)."""
 
     topic: str = ""
 

@@ -1,4 +1,7 @@
-"""A controller of KRaft with peers that send any message: it answers, or ends by name, and meets no bug."""
+"""A controller of KRaft with peers that send any message.
+
+It answers, or ends by name, and meets no bug.
+"""
 
 import random
 

@@ -1,4 +1,7 @@
-"""Each controller of KRaft reports a topic's removal, again in each incarnation, and brokers delete the logs later."""
+"""Each controller of KRaft reports a topic's removal, again in each incarnation.
+
+Brokers delete the logs later.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""`python -m verification.kraft [--seeds N] [--mutants]`: random requests and failovers on KRaft's controllers.
+"""`python -m verification.kraft [--seeds N] [--mutants]`: KRaft's controllers under test.
 
-Each seed is judged by the invariants. With `--mutants`, each wrong controller plays seeds until an invariant breaks.
-Results: verification/results/kraft_controllers.json, kraft_controller_mutants.json. Exit code 1 if a seed breaks, or if
-a mutant is not detected.
+They receive random requests and failovers. Each seed is judged by the invariants. With `--mutants`, each wrong
+controller plays seeds until an invariant breaks. Results: verification/results/kraft_controllers.json,
+kraft_controller_mutants.json. Exit code 1 if a seed breaks, or if a mutant is not detected.
 """
 
 from __future__ import annotations

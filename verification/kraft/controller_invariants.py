@@ -74,7 +74,10 @@ def _isr_refusal_due(appended: MetadataImage, request: AlterIsrRequest) -> str:
 
 
 def stays_fenced_after(appended: MetadataImage, request: Message) -> bool:
-    """Whether a heartbeat must not unfence its broker: it has not read its own registration, or wants to be fenced."""
+    """Whether a heartbeat must not unfence its broker.
+
+    The broker has not read its own registration, or wants to be fenced.
+    """
     if not isinstance(request, BrokerHeartbeatRequest):
         return False
     known = appended.brokers.get(request.broker)

@@ -1,4 +1,4 @@
-"""Wrong controllers of KRaft: each breaks one rule, and an invariant named for it detects it.
+"""Wrong controllers of KRaft: each breaks one rule, and a named invariant detects it.
 
 `python -m verification.kraft --mutants` plays seeds with each until one breaks. The same seed is then played with
 correct controllers, and must be good.
@@ -62,7 +62,7 @@ def accepts_stale_broker_epoch() -> Patches:
     return [(_CONTROLLER, "alter_partition", changed)]
 
 
-def lets_anybody_join() -> Patches:
+def lets_any_broker_join() -> Patches:
     return [(isr_changes, "_eligible", lambda view, replica, epoch: True)]
 
 
@@ -195,8 +195,8 @@ CONTROLLER_MUTANTS: dict[str, ControllerMutant] = {
     "accepts-stale-broker-epoch": ControllerMutant(
         "AlterPartition of a former incarnation is accepted", accepts_stale_broker_epoch, ("broker-epoch",)
     ),
-    "lets-anybody-join": ControllerMutant(
-        "fenced brokers and former incarnations join the ISR", lets_anybody_join, ("isr-eligible",)
+    "lets-any-broker-join": ControllerMutant(
+        "fenced brokers and former incarnations join the ISR", lets_any_broker_join, ("isr-eligible",)
     ),
     "unfences-too-early": ControllerMutant(
         "a broker is unfenced before it has read its registration", unfences_too_early, ("unfenced-caught-up",)

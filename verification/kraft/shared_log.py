@@ -1,4 +1,7 @@
-"""Metadata log of several controllers: it commits when the world says so, and a failover may lose its tail."""
+"""Metadata log of several controllers.
+
+The world decides when it commits, and a failover may lose its tail.
+"""
 
 from collections.abc import Sequence
 

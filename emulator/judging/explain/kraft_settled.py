@@ -16,7 +16,10 @@ from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.ids import BrokerId
 
 BEHIND_MAX = 100
-"""Records by which a broker that is up to date may trail its controller: some seconds of no-op records."""
+"""Records by which a broker that is up to date may trail its controller.
+
+These are some seconds of no-op records.
+"""
 
 
 def kraft_unsettled(world: SimulatedWorld) -> Iterator[Unsettled]:

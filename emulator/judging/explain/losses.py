@@ -128,7 +128,7 @@ class Losses:
         )
 
     def _last_known_leader(self, fate: Fate, by: Led) -> bool:
-        """Whether it was elected without ISR and ELR, as the last known leader (kraft-semantics 7.4)."""
+        """Whether it was elected without ISR and ELR, as last known leader (kraft-semantics 7.4)."""
         states = self._history.states.get(fate.topic_partition, [])
         return any(
             after.state.leader == by.broker

@@ -1,6 +1,7 @@
-"""Promises of a KRaft cluster's metadata log, from the disks and controllers of a finished simulated run.
+"""Promises of a KRaft cluster's metadata log.
 
-No record is ever removed from the log, so a replay at the end shows each state that the cluster was in.
+They are judged from the disks and controllers of a finished simulated run. No record is ever removed from the log, so a
+replay at the end shows each state that the cluster was in.
 """
 
 from collections.abc import Iterator, Mapping
@@ -56,7 +57,10 @@ def _different(logs: Mapping[str, list[MetadataBatch]]) -> Iterator[Broken]:
 
 
 def _images(world: SimulatedWorld, logs: Mapping[str, list[MetadataBatch]]) -> Iterator[Broken]:
-    """Controllers whose committed state is not that of their log: uncommitted records have remained in it."""
+    """Controllers whose committed state is not that of their log.
+
+    Uncommitted records have remained in it.
+    """
     for name, part in controller_parts(world).items():
         if name not in logs:
             continue
@@ -139,7 +143,10 @@ def _fenced(
     *,
     elects_fenced: bool,
 ) -> Iterator[Broken]:
-    """Fenced leaders, and fenced members of an ISR that are not its last (semantics 3.3, 3.4, 6.10)."""
+    """Fenced leaders, and fenced members of an ISR that are not its last.
+
+        Source: kraft-semantics 3.3, 3.4, 6.10.
+        """
     name = f"{place[0]}-{place[1]} at {batch.base_offset}"
     out = [one for one in state.isr if one not in image.brokers or image.brokers[one].fenced]
     if state.leader in out and not elects_fenced:

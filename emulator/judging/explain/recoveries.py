@@ -138,7 +138,9 @@ def _has_loaded(node: SimulatedNode) -> bool:
 
 
 def _is_stray(node: SimulatedNode, topic_partition: TopicPartition, held_id: bytes) -> bool:
-    """Whether a broker of KRaft deletes the log when it starts: its image has the partition elsewhere, or not at all.
+    """Whether a broker of KRaft deletes the log when it starts.
+
+    Its image has the partition elsewhere, or not at all.
 
     Source: LogManager.handleStrays.
     """

@@ -1,4 +1,7 @@
-"""Failures of a simulated cluster to settle, and those of one partition's replicas, in either metadata mode."""
+"""Failures of a simulated cluster to settle, and those of one partition's replicas.
+
+The cluster's metadata are in ZooKeeper or in KRaft.
+"""
 
 from collections.abc import Mapping
 

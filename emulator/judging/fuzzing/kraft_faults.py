@@ -1,4 +1,4 @@
-"""Faults of KRaft clusters alone: of controllers, of their disks and ports, and sequences with them.
+"""Faults of KRaft clusters alone: of controllers, their disks and ports, and sequences.
 
 As in `fault_generator`, each function inspects the open faults and adds its steps, or none.
 """
@@ -105,7 +105,7 @@ def active_controller_cut(s: Schedule) -> None:
 
 
 def controllers_in_turn(s: Schedule) -> None:
-    """Controllers die one after another, each when the one before is back; a broker dies between."""
+    """Controllers die in turn, each when the one before is back; a broker dies between."""
     for name in s.draw.sample(s.cluster.voters, len(s.cluster.voters)):
         if not s.is_well(name):
             continue
@@ -137,7 +137,10 @@ def fenced_alone(s: Schedule) -> None:
 
 
 def quick_restart(s: Schedule) -> None:
-    """A broker restarts within its session, perhaps without its disk; its ISR change is late (KIP-903)."""
+    """A broker restarts within its session, perhaps without its disk.
+
+    Its ISR change is late (KIP-903).
+    """
     replicas = s.well_replicas
     if len(replicas) < 2:
         return

@@ -1,4 +1,7 @@
-"""Draws a scenario of a KRaft cluster: controllers apart from the brokers or combined with them, faults of both."""
+"""Draws a scenario of a KRaft cluster, with faults of controllers and brokers.
+
+The controllers are apart from the brokers, or combined with them.
+"""
 
 import random
 from typing import Any

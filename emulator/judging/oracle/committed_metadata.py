@@ -1,4 +1,4 @@
-"""History of what the quorum of a KRaft cluster commits: states of partitions, created and removed topics.
+"""History of the states of partitions and of the topics that a KRaft quorum commits.
 
 The first controller that reads a batch shows it: a majority has it on disk by then. The states are added to those of
 `committed_records`; the offset of a record stands for the zxid, the epoch of its batch for the controller epoch.

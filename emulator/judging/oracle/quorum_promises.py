@@ -46,7 +46,7 @@ def metadata_divergence(truth: Truth) -> Iterator[Violation]:
 
 @oracle_check("quorum-high-watermark", "states of the quorum's nodes", quorum_states)
 def quorum_high_watermark(truth: Truth) -> Iterator[Violation]:
-    """One incarnation of a node whose high watermark of the metadata log fell, or whose log was cut below it."""
+    """Incarnation whose high watermark of the metadata log fell, or whose log was cut below it."""
     for life in truth.metadata_lives:
         if life.fell is not None:
             was, now = life.fell

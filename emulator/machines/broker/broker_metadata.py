@@ -51,7 +51,10 @@ class MetadataCache:
         self._shown_live = ""
 
     def hide(self) -> None:
-        """Inform no observer until `show`: a starting broker of KRaft accepts no client's connection either."""
+        """Inform no observer until `show`.
+
+        A starting broker of KRaft accepts no client's connection either.
+        """
         self._observable = False
 
     def show(self) -> None:

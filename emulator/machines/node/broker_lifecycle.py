@@ -34,7 +34,10 @@ SHUTDOWN_LIMIT: Final = ("broker-shutdown-limit",)
 STARTING_MS: Final = 10.0
 """Pause between heartbeats of a registered broker that is not caught up."""
 RESEND_MS: Final = 100.0
-"""First pause after an error; it doubles with each error in a row (BrokerLifecycleManager.resendExponentialBackoff)."""
+"""First pause after an error; it doubles with each error in a row.
+
+Source: BrokerLifecycleManager.resendExponentialBackoff.
+"""
 RESEND_JITTER: Final = 0.02
 RESEND_DOUBLINGS: Final = 20
 FIRST_SHUTDOWN_MS: Final = 50.0
@@ -73,7 +76,10 @@ class LifecycleListener(Protocol):
     """The broker's process, as the lifecycle calls it back."""
 
     def caught_up(self) -> None:
-        """The image has the broker's own registration: publish it, and load the logs, if that is still to be done."""
+        """Publish the image, and load the logs, if that is still to be done.
+
+        The image has the broker's own registration.
+        """
         ...
 
     def unfenced(self) -> None:
@@ -186,7 +192,9 @@ class BrokerLifecycle:
         self._schedule(self._settings.broker_heartbeat_interval_ms)
 
     def _failed(self) -> None:
-        """Send the next request after the interval, or in older versions after a pause that grows with each error.
+        """Send the next request after the interval.
+
+        In older versions it follows after a pause that grows with each error.
 
         Source: BrokerLifecycleManager.scheduleNextCommunicationAfterFailure.
         """

@@ -39,7 +39,10 @@ def broker_status(
 
 
 class ControllersStatus(Protocol):
-    """Status of a combined node's controller: `emulator.machines.node.controller_part.ControllerPart`."""
+    """Status of a combined node's controller.
+
+    `emulator.machines.node.controller_part.ControllerPart` implements it.
+    """
 
     @property
     def active(self) -> bool: ...

@@ -1,4 +1,4 @@
-"""The controller's part of a KRaft process: its state machine on the metadata log, its requests, its observers.
+"""Controller's part of a KRaft process: its state machine, its requests, its observers.
 
 A dedicated controller has this part alone, a combined node has it beside a broker. Both parts share the process' member
 of the quorum. The holder passes accepted connections, committed batches and changes of the leader, and ends each step
@@ -35,7 +35,10 @@ UNANSWERED_MAX: Final = 16
 A broker's channel has one; more cost the connection.
 """
 PURPOSES: Final = frozenset({NODE_TO_CONTROLLER, OBSERVE})
-"""Purposes of the connections that this part serves; of OBSERVE those whose messages are about the quorum."""
+"""Purposes of the connections that this part serves.
+
+Of OBSERVE it serves those whose messages are about the quorum.
+"""
 
 
 class ControllerMachine(Protocol):
@@ -116,7 +119,10 @@ class ControllerPart:
 
     @property
     def fencing_limit_ms(self) -> int:
-        """Longest time until a quorum that can elect fences a silent broker: an election, then a whole session."""
+        """Longest time until a quorum that can elect fences a silent broker.
+
+        It is an election, then a whole session.
+        """
         session_ms = ControllerSettings.from_settings(self._settings).broker_session_timeout_ms
         quorum = QuorumSettings.from_settings(self._settings)
         return int(session_ms) + quorum.fetch_timeout_ms + 2 * quorum.election_timeout_ms
@@ -232,14 +238,17 @@ class ControllerPart:
 
     @property
     def fenced(self) -> list[BrokerId]:
-        """Brokers that this controller has fenced, by its committed state; none while it is not active."""
+        """Brokers that this controller has fenced, by its committed state; none: not active."""
         if self._controller is None or not self.active:
             return []
         return sorted(broker for broker, known in self._controller.image.brokers.items() if known.fenced)
 
     @property
     def metrics(self) -> dict[str, int]:
-        """Numbers under the names of Kafka's `kafka.controller:type=KafkaController`; all 0 while it is not active."""
+        """Numbers under the names of Kafka's `kafka.controller:type=KafkaController`.
+
+        All are 0 while it is not active.
+        """
         image = self._controller.image if self._controller is not None and self.active else MetadataImage()
         fenced = len(self.fenced)
         states = [state for _, _, state in image.partitions()]

@@ -1,4 +1,4 @@
-"""Machine of a dedicated controller of KRaft: a voter of the quorum, and the controller on its log.
+"""Machine of a dedicated controller of KRaft: a voter, and the controller on its log.
 
     Started -> metadata log loaded -> elections among the voters -> the leader's controller claims
 
@@ -24,7 +24,10 @@ from protocol.outbox import Outbox
 from protocol.purposes import QUORUM
 
 SHUTDOWN_MS: Final = 5_000
-"""Limit of a leader's search for a successor: KafkaRaftManager.shutdown, KafkaRaftClient.shutdown(5000)."""
+"""Limit of a leader's search for a successor.
+
+Source: KafkaRaftManager.shutdown, KafkaRaftClient.shutdown(5000).
+"""
 
 
 class KraftControllerNode:

@@ -1,4 +1,4 @@
-"""Connections of a quorum's node to its peers: a request in flight on each, the others in line.
+"""Connections of a quorum's node to its peers: one request in flight each, others in line.
 
 A request that its peer has not answered within the request timeout costs the connection, as in Kafka's client. What
 waits behind it goes on over a new one, unless it has waited for as long.
@@ -18,14 +18,17 @@ from protocol.outbox import Outbox
 from protocol.purposes import QUORUM
 
 RECONNECT_MS: Final = 50.0
-"""First reconnect.backoff.ms of KafkaRaftManager's client; it doubles with each failure in a row."""
+"""First reconnect.backoff.ms of KafkaRaftManager's client; doubled by each failure in a row."""
 RECONNECT_MAX_MS: Final = 500.0
 """reconnect.backoff.max.ms of KafkaRaftManager's client.
 
 Kafka's jitter of a fifth is left out.
 """
 SETUP_MS: Final = 10_000.0
-"""socket.connection.setup.timeout.ms: an opening connection outlives the requests that wait for it."""
+"""socket.connection.setup.timeout.ms.
+
+An opening connection outlives the requests that wait for it.
+"""
 SETUP_MAX_MS: Final = 30_000.0
 """socket.connection.setup.timeout.max.ms: the limit doubles with each failure in a row."""
 SETUP_JITTER: Final = 0.2

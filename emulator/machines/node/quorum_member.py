@@ -1,6 +1,7 @@
-"""A process' node in the quorum: its Raft machine, its metadata log on disk, its connections and its wake-ups.
+"""Process' node in the quorum: its Raft machine, metadata log on disk and connections.
 
-Controllers vote, brokers observe. The process learns two things: committed batches, in order, and who leads.
+It also has the machine's wake-ups. Controllers vote, brokers observe. The process learns two things: committed batches,
+in order, and who leads.
 """
 
 from collections import deque
@@ -334,7 +335,7 @@ class QuorumMember:
             yield from self._log.decoded(start, self._next)
 
     def _committed(self, now: Now, out: Outbox, notice: q.Committed) -> None:
-        """Report committed batches. A record that nobody can read is fatal, as in Kafka."""
+        """Report committed batches. An unreadable record is fatal, as in Kafka."""
         assert self._log is not None and notice.start == self._next, (notice, self._next)
         try:
             batches = self._log.decoded(notice.start, notice.end)

@@ -1,7 +1,8 @@
-"""Validation of what peers of the quorum send: well-formed, and still impossible for a node of this quorum.
+"""Validation of messages from peers of the quorum.
 
-The quorum's node relies on it: leaders and candidates are voters, a sender speaks for itself, epochs and offsets are in
-range, and records continue the log. A request that is not valid costs its connection; a response counts as none.
+It finds messages that are well-formed, and still impossible for a node of this quorum. The quorum's node relies on it:
+leaders and candidates are voters, a sender speaks for itself, epochs and offsets are in range, and records continue the
+log. A request that is not valid costs its connection; a response counts as none.
 """
 
 from collections.abc import Collection

@@ -51,7 +51,7 @@ class RunSpec(msgspec.Struct, frozen=True):
         return self.binaries.get(node, self.kafka_version)
 
     def protocol(self, node: str) -> str:
-        """inter.broker.protocol.version of a broker or controller; KRaft has metadata.version instead."""
+        """inter.broker.protocol.version of a node; KRaft has metadata.version instead."""
         if self.topology.metadata == KRAFT:
             return self.binary(node)
         return str(self.settings[node].get("inter.broker.protocol.version") or self.binary(node))

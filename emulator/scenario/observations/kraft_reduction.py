@@ -1,7 +1,8 @@
-"""Parts of a KRaft cluster's observations that must match a recording (tests/golden/README-kraft.md).
+"""Parts of a KRaft cluster's observations that must match a recording.
 
-Epochs and offsets of the quorum are races. So are broker epochs, which are offsets; the order of a broker's
-registrations stands for them. The controller in a broker's metadata is a random live broker.
+tests/golden/README-kraft.md has the reasons. Epochs and offsets of the quorum are races. So are broker epochs, which
+are offsets; the order of a broker's registrations stands for them. The controller in a broker's metadata is a random
+live broker.
 """
 
 import re
@@ -16,7 +17,10 @@ ELECTED: Final = re.compile(r"\((\d+), (-?\d+), ")
 
 
 def is_compared(entry: Entry) -> bool:
-    """Whether a timeline's entry must match: whether a cluster settles in time while cut apart is a race."""
+    """Whether a timeline's entry must match.
+
+    Whether a cluster settles in time while cut apart is a race.
+    """
     return (entry.get("saw"), entry.get("until")) != ("not-reached", "settle")
 
 
@@ -42,9 +46,10 @@ def kraft_state(entry: Entry) -> Entry:
 
 
 def registrations(observations: Observations) -> Iterator[tuple[int, Entry]]:
-    """Changes of brokers' registrations: those before the first topic by broker, then the others in order.
+    """Changes of brokers' registrations.
 
-    Brokers that start together register in any order.
+    Those before the first topic come first, by broker, then the others in order. Brokers that start together register
+    in any order.
     """
     entries = list(enumerate(observations.broker_registrations or ()))
     states = observations.partition_states

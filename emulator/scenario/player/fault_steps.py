@@ -20,7 +20,10 @@ READY_LIMIT_S = 15.0
 A broker may be kept from registering on purpose.
 """
 UNFENCED_LIMIT_S = 30.0
-"""The same in KRaft, where a killed broker is refused for a session's time before it can register again."""
+"""The same in KRaft.
+
+There a killed broker is refused for a session's time before it can register again.
+"""
 UNFENCED_NOTICED_MS = (150.0, 450.0)
 """From a broker's first response to the script's next step, as recorded."""
 FAULT_TAKES_MS = (12.0, 22.0)

@@ -61,7 +61,10 @@ class MetadataLogSource:
         self._refused = refused
         self._image = MetadataImage()
         self.shown: dict[str, Leadership] = {}
-        """{partition: its newest state that a broker's own metadata show}, as the recordings' script saw it."""
+        """{partition: its newest state that a broker's own metadata show}.
+
+        The recordings' script saw it so.
+        """
         self._not_shown: dict[str, deque[Leadership]] = {}
         self._quorum: dict[str, QuorumObserved] = {}
         """{controller: its last report}"""
@@ -233,7 +236,7 @@ class MetadataLogSource:
 
 
 def quorum_view(number: int, report: QuorumObserved) -> dict[str, Any]:
-    """A controller's answer to DescribeQuorum: the leader's epoch, or error 6 (NOT_LEADER_OR_FOLLOWER)."""
+    """Response to DescribeQuorum: the leader's epoch, or error 6 (NOT_LEADER_OR_FOLLOWER)."""
     if report.state == "leader":
         return {"controller": number, "leader": report.node, "epoch": report.epoch}
     return {"controller": number, "error": 6}

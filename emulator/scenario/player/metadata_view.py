@@ -38,7 +38,7 @@ class MetadataView:
         return frozenset(name.rpartition("-")[0] for name in self.assignments)
 
     def shown_states(self) -> dict[str, Leadership]:
-        """Partition states as conditions see them: in KRaft, those that a broker's own metadata show."""
+        """Partition states that conditions see: in KRaft, those that a broker's own metadata show."""
         return self.states
 
     def partition_views(self) -> dict[str, PartitionView]:

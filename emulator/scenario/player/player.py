@@ -215,7 +215,10 @@ class Player(Stage):
 
 
 def started_first(topology: Topology, steps: tuple[m.AnyStep, ...]) -> list[Node]:
-    """Dedicated controllers of KRaft that run before the script: those whose first fault or start is no start."""
+    """Dedicated controllers of KRaft that run before the script.
+
+    They are those whose first fault or start is no start.
+    """
     first: dict[str, bool] = {}
     for step in m.plain_steps(steps):
         if isinstance(step, m.MachineStep):

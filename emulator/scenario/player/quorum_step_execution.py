@@ -21,7 +21,7 @@ ATTEMPTS_MAX: Final = 30
 """Maximum of controllers that are killed until the required one is active."""
 ACTIVE_LIMIT_S: Final = 60.0
 SETTLED_MS: Final = 3_000.0
-"""Time from the required controller's claim to the script's next step, so that brokers find it."""
+"""Time from the required controller's claim to the next step, so that brokers find it."""
 
 
 class QuorumSteps:

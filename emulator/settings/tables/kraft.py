@@ -1,6 +1,6 @@
-"""Brokers and controllers: Kafka without ZooKeeper (KRaft), early in 2.8, for production from 3.3 on.
+"""Brokers and controllers: Kafka without ZooKeeper (KRaft).
 
-A scenario plays it with `metadata: kraft`, and from 4.0 on always.
+Early access is in 2.8, production use from 3.3 on. A scenario plays it with `metadata: kraft`, and from 4.0 on always.
 """
 
 from emulator.settings.bearing import Group, modelled, without_bearing

@@ -61,11 +61,12 @@ class Latencies(msgspec.Struct, frozen=True):
     a race. Recorded: half of them were registered within 130 ms of each other, one in ten 600 ms apart.
     """
     first_heartbeat_ms: tuple[float, float] = (10.0, 100.0)
-    """Additional time of a KRaft broker's first response to a heartbeat: its start goes on meanwhile."""
+    """Additional time of a KRaft broker's first heartbeat response: its start goes on meanwhile."""
     resume_ms: tuple[float, float] = (0.0, 0.0)
-    """Time from a process' continuation until its open connections and timers go on; new connections do at once.
+    """Time from a process' continuation until its open connections and timers go on.
 
-    Recorded: a leader that was paused for longer than its session served a write of a new client.
+    New connections do at once. Recorded: a leader that was paused for longer than its session served a write of a new
+    client.
     """
     session_start_ms: float = 120.0
     session_late_share: float = 0.05

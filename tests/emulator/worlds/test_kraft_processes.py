@@ -1,4 +1,7 @@
-"""A KRaft cluster of real processes: it starts without ZooKeeper, and outlives its active controller."""
+"""KRaft cluster of real processes.
+
+It starts without ZooKeeper, and outlives its active controller.
+"""
 
 from pathlib import Path
 from typing import Any

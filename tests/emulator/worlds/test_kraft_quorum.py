@@ -86,7 +86,10 @@ class Quorum:
         return node
 
     def agreed(self, *names: str) -> bool:
-        """Whether these controllers follow one active controller among them, with its high watermark known."""
+        """Whether these controllers follow one active controller among them.
+
+        Its high watermark is known.
+        """
         nodes = [self.node(name) for name in names or NAMES]
         views = {(node.member.epoch, node.member.leader) for node in nodes if node is not None}
         if len(views) != 1 or None in nodes:
@@ -175,7 +178,7 @@ def test_a_leader_that_was_paused_leads_no_more(version: str, seed: int) -> None
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_without_a_majority_nobody_leads(version: str) -> None:
+def test_without_a_majority_no_controller_leads(version: str) -> None:
     quorum = Quorum(version, 1).start("controller-0")
     quorum.go_on(20_000)
     assert quorum.active() == []
@@ -200,7 +203,7 @@ def test_an_orderly_stop_of_the_leader_hands_over_at_once(version: str, seed: in
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_power_losses_and_kills_between_writes_contradict_no_committed_batch(version: str, seed: int) -> None:
-    """Each controller dies before some storage operation, loses its unsynced bytes, and starts again."""
+    """Each controller dies before a storage operation, loses unsynced bytes, and starts again."""
     quorum = Quorum(version, seed).start()
     chance = Chance(seed)
     seen: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""Nodes of a KRaft cluster that handle recorded inputs again: their effects are the same bytes."""
+"""Nodes of a KRaft cluster that handle recorded inputs again, with the same effects."""
 
 from dataclasses import dataclass, field
 
@@ -45,7 +45,7 @@ def test_a_first_life_is_replayed_to_identical_bytes(version: str, number: int) 
         if "client" in node.roles or node.name in recorders:
             return made
         recorders[node.name] = Recorder(made)
-        return recorders[node.name]  # type: ignore[return-value]
+        return recorders[node.name]
 
     world = SimulatedWorld(spec.topology, machine, number)
     play_script(world, player)

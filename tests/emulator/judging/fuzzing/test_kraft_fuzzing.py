@@ -1,4 +1,4 @@
-"""Drawn KRaft clusters: files that are read back, faults of controllers, runs that are judged."""
+"""Drawn KRaft clusters: files that are read back, faults of controllers, judged runs."""
 
 import pytest
 
@@ -62,7 +62,10 @@ def test_a_run_keeps_its_promises(version: str, number: int) -> None:
 
 
 def batches(*records: MetadataRecord) -> list[MetadataBatch]:
-    """A log with three registered, unfenced brokers and a partition, then each record in a batch of its own."""
+    """A log with three registered, unfenced brokers and a partition.
+
+    Each record follows in a batch of its own.
+    """
     first: list[MetadataRecord] = []
     for number in range(3):
         broker = BrokerId(number)

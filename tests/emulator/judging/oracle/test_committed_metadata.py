@@ -3,7 +3,7 @@
 from emulator.judging.oracle.committed_metadata import CommittedMetadata
 from emulator.judging.oracle.committed_records import Committed
 from emulator.judging.oracle.partition_incarnations import Incarnations
-from protocol.ids import BrokerId, LeaderEpoch
+from protocol.ids import NO_BROKER, BrokerId, LeaderEpoch
 from protocol.records.metadata_records import (
     UNCHANGED,
     ClearElrRecord,
@@ -16,7 +16,6 @@ from protocol.records.metadata_records import (
 )
 
 ALL = (BrokerId(0), BrokerId(1), BrokerId(2))
-NOBODY = BrokerId(-1)
 
 
 def partition(topic_id: str = "A") -> PartitionRecord:
@@ -64,9 +63,9 @@ def test_a_removed_topic_and_its_successor_are_two_incarnations() -> None:
 
 
 def test_a_leader_from_the_eligible_replicas_is_elected_cleanly() -> None:
-    records = [
+    records: list[MetadataRecord] = [
         TopicRecord("t", "A"), partition(),
-        change(isr=(), leader=NOBODY, elr=(BrokerId(1),)), change(isr=(BrokerId(1),), leader=BrokerId(1), elr=()),
+        change(isr=(), leader=NO_BROKER, elr=(BrokerId(1),)), change(isr=(BrokerId(1),), leader=BrokerId(1), elr=()),
     ]  # fmt: skip
     assert not History(*records).committed.elected_uncleanly(("t", 0), 2)
     records[3] = change(isr=(BrokerId(2),), leader=BrokerId(2))

@@ -51,7 +51,7 @@ def apply(
     followers: tuple[PartitionState, ...] = (),
     deletes: tuple[TopicPartition, ...] = (),
 ) -> None:
-    nodes = {broker: one.node for broker, one in bench.context.registrations.items()}
+    nodes = {broker: one.node for broker, one in registrations().items()}
     orderer = (BrokerId(1000), ControllerEpoch(3), -1)
     changes = LocalChanges(list(deletes), list(leaders), list(followers), nodes, orderer)
     bench.do(lambda: bench.context.threads.start("metadata-publisher", "publish", bench.broker.deltas.apply(changes)))

@@ -1,4 +1,7 @@
-"""A state machine of a controller for tests of nodes: it claims, writes no-ops, and answers heartbeats."""
+"""Controller's state machine for tests of nodes.
+
+It claims, writes no-ops, and answers heartbeats.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -41,6 +44,10 @@ class IdleController:
         self.image = MetadataImage()
         self.batches: list[MetadataBatch] = []
         self._parked: list[tuple[Offset, Callable[[Message], None]]] = []
+
+    @property
+    def claimed_epoch(self) -> LeaderEpoch:
+        return self._epoch if self.active else LeaderEpoch(-1)
 
     def leader_changed(self, now: Now, leader: BrokerId, epoch: LeaderEpoch) -> None:
         if leader == self._me and not self.active:

@@ -62,6 +62,10 @@ class SmallController:
         """Errors of every request of a kind."""
         self._parked: list[tuple[Offset, Callable[[], None]]] = []
 
+    @property
+    def claimed_epoch(self) -> LeaderEpoch:
+        return self._epoch if self.active else LeaderEpoch(-1)
+
     def leader_changed(self, now: Now, leader: BrokerId, epoch: LeaderEpoch) -> None:
         self.active, self._epoch = leader == self._me, epoch
         self.due_at_ms = now.mono_ms + NO_OP_MS if self.active else float("inf")

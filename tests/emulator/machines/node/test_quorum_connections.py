@@ -1,4 +1,4 @@
-"""The connection of a quorum's node to one peer: one request in flight, bounds, timeouts, backoff."""
+"""Connection of a quorum's node to a peer: one request in flight, bounds, timeouts, backoff."""
 
 from emulator.machines.node.quorum_connections import (
     RECONNECT_MAX_MS,

@@ -1,4 +1,4 @@
-"""Recordings of KRaft clusters: which of their parts must match (tests/golden/README-kraft.md)."""
+"""Parts of KRaft clusters' recordings that must match (tests/golden/README-kraft.md)."""
 
 import copy
 from collections.abc import Callable
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import UnsetType
 
 from emulator.scenario.observations.observation_model import KRAFT_FORMAT, Observations
 from emulator.scenario.observations.recording_comparison import compare
@@ -32,6 +33,12 @@ def seen(o: Observations, kind: str) -> list[dict[str, Any]]:
     return [entry for entry in o.timeline if entry.get("saw") == kind]
 
 
+def present(values: list[Any] | UnsetType) -> list[Any]:
+    """A list that every recording of KRaft has."""
+    assert not isinstance(values, UnsetType)
+    return values
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_a_recording_equals_itself(name: str) -> None:
     assert recording(name).format == KRAFT_FORMAT
@@ -51,16 +58,16 @@ def every_controller(o: Observations) -> None:
 
 
 def every_place(o: Observations) -> None:
-    for entry in (*o.partition_states, *o.broker_registrations):
+    for entry in (*o.partition_states, *present(o.broker_registrations)):
         entry["offset"] += 100
         entry["epoch"] += 1
-    for entry in o.broker_registrations:
+    for entry in present(o.broker_registrations):
         entry["broker_epoch"] += 100
 
 
 def every_view(o: Observations) -> None:
-    o.quorum_views.clear()
-    o.controller_epochs.clear()
+    present(o.quorum_views).clear()
+    present(o.controller_epochs).clear()
     o.views_by_broker.clear()
 
 
@@ -92,7 +99,8 @@ def another_partition_epoch(o: Observations) -> None:
 
 
 def a_registration_more(o: Observations) -> None:
-    o.broker_registrations.append(dict(o.broker_registrations[-1]))
+    entries = present(o.broker_registrations)
+    entries.append(dict(entries[-1]))
 
 
 def another_required_controller(o: Observations) -> None:
@@ -126,10 +134,11 @@ def test_a_changed_answer_of_the_quorum_is_one_line() -> None:
 
 def test_brokers_that_start_together_register_in_any_order() -> None:
     def other_order(o: Observations) -> None:
-        first, second = o.broker_registrations[0:2], o.broker_registrations[2:4]
+        entries = present(o.broker_registrations)
+        first, second = entries[0:2], entries[2:4]
         for one, other in zip(first, second, strict=True):
             one["offset"], other["offset"] = other["offset"], one["offset"]
-        o.broker_registrations[0:4] = [*second, *first]
+        entries[0:4] = [*second, *first]
 
     assert compare(edited(NAME, other_order), recording(NAME)) == []
 
