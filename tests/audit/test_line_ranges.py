@@ -38,7 +38,8 @@ def test_every_line_is_in_one_range(
     marked = text.removeprefix(BYTE_ORDER_MARK)
     assert b"".join(block.lines for block in blocks).removesuffix(b"\n") == marked.removesuffix(b"\n")
     assert all(text[block.begin :].startswith(block.lines.removesuffix(b"\n")) for block in blocks)
-    assert [block.unended for block in blocks if block.unended] == [True] * (bool(marked) and not marked.endswith(b"\n"))
+    unended = bool(marked) and not marked.endswith(b"\n")
+    assert [block.unended for block in blocks if block.unended] == [True] * unended
 
 
 def test_a_line_that_is_too_long_is_left_out_and_placed(tmp_path: Path) -> None:

@@ -93,8 +93,10 @@ def test_the_other_steps_of_that_how_to_are_in_the_files_that_it_names() -> None
 def ladder() -> Iterator[None]:
     """The ladder and what was remembered of it, as before."""
     before, all_before = versions.LADDER, versions.VERSIONS
+    versions._place.cache_clear()
     yield
     versions.LADDER, versions.VERSIONS = before, all_before
+    versions._place.cache_clear()
     gates_for.cache_clear()
 
 

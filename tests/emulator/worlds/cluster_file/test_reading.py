@@ -171,5 +171,6 @@ def test_topologies_have_names_and_files_their_path(tmp_path: Path) -> None:
     assert named_topology(str(own)) == own
     with pytest.raises(NoClusterFile, match="no topology or file 'three-azs'; nearest: three-az"):
         named_topology("three-azs")
-    with pytest.raises(NoClusterFile, match="there are: dedicated-controllers, kraft-three-az-combined, kraft-three-az, six-brokers, three-az"):
+    every = "dedicated-controllers, kraft-three-az-combined, kraft-three-az, six-brokers, three-az"
+    with pytest.raises(NoClusterFile, match=f"there are: {every}"):
         named_topology("xyzzy")
