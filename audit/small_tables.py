@@ -36,5 +36,6 @@ def placed(kept: DataFrame, number: int) -> DataFrame:
     if number == 0:
         return kept.limit(0)
     if number <= min(IN_THE_PLAN_MAX, FEW_MAX):
-        return kept.sparkSession.createDataFrame(kept.toArrow(), kept.schema)
+        # As one batch: Spark 4.3.0 loses all rows behind an empty one.
+        return kept.sparkSession.createDataFrame(kept.toArrow().combine_chunks(), kept.schema)
     return kept.coalesce(1) if are_few(number) else kept

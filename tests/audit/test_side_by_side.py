@@ -3,16 +3,23 @@
 Answers in order, failures, prompt interrupts, and which may run together.
 """
 
+from __future__ import annotations
+
 import re
 import threading
+from typing import TYPE_CHECKING
 
 import pytest
 
 from audit.concurrent_queries import AT_ONCE_MAX, side_by_side
 from audit.event_groups import TABLES
 from audit.log_tables import LOGS
+from audit.small_tables import placed
 from audit.table_catalog import FLOORS, OF_EVENTS
 from tests.patience import PATIENCE_S
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def test_answers_come_in_the_order_of_the_questions() -> None:
@@ -88,3 +95,9 @@ def test_no_table_is_made_of_one_that_is_made_beside_it_or_later() -> None:
         for name, query in floor.items():
             read = set(re.findall(r"(?:FROM|JOIN)\s+(\w+)", re.sub(r"--(?!big).*", "", query)))
             assert not read & not_yet, (name, read & not_yet)
+
+
+@pytest.mark.spark
+def test_rows_behind_an_empty_batch_are_placed(spark: SparkSession) -> None:
+    kept = spark.range(0, 30, 1, 6).where("id < 5 OR id > 24")
+    assert [row["id"] for row in placed(kept, 10).sort("id").collect()] == [*range(5), *range(25, 30)]
