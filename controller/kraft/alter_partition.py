@@ -1,6 +1,6 @@
 """AlterPartition: a leader's change of its ISR, checked and written.
 
-Semantics 5.2; KIP-497, KIP-841, KIP-903.
+Kraft-semantics 5.2; KIP-497, KIP-841, KIP-903.
 
 Source: ReplicationControlManager.alterPartition, validateAlterPartitionData.
 """

@@ -1,7 +1,9 @@
 """Heartbeats of brokers at the active controller: sessions, reported offsets, next states.
 
 Only the active controller has this state, and none of it is in the metadata log. Until 3.9 an unfenced broker has a
-session. From 4.0 on a session is a contact time for a broker's id and epoch, fenced or not. Semantics 3.3 and 3.4.
+session. From 4.0 on a session is a contact time for a broker's id and epoch, fenced or not.
+
+Kraft-semantics 3.3 and 3.4.
 
 Source: BrokerHeartbeatManager, BrokerHeartbeatTracker.
 """

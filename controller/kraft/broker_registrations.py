@@ -1,6 +1,6 @@
 """Registrations and heartbeats of brokers: their records and responses (KIP-631).
 
-Semantics 3.2 to 3.4.
+Kraft-semantics 3.2 to 3.4.
 
 Source: ClusterControlManager.registerBroker, ReplicationControlManager.processBrokerHeartbeat,
 maybeFenceOneStaleBroker.

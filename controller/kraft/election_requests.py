@@ -1,6 +1,7 @@
 """Elections that a client requests or a task runs: preferred ones and unclean ones.
 
-Source: ReplicationControlManager.electLeaders, maybeBalancePartitionLeaders, maybeElectUncleanLeaders; semantics 6.9.
+Source: ReplicationControlManager.electLeaders, maybeBalancePartitionLeaders, maybeElectUncleanLeaders;
+kraft-semantics 6.9.
 """
 
 from typing import Final

@@ -1,7 +1,7 @@
 """Change of a partition: elections, the ISR and the eligible leader replicas, as one record.
 
 A broker is *acceptable* as a leader if it is registered, unfenced and not in controlled shutdown. It is *valid* if it
-is also in the ISR, or in the ELR while the ISR is empty. Semantics 6 and 7.
+is also in the ISR, or in the ELR while the ISR is empty. Kraft-semantics 6 and 7.
 
 Source: PartitionChangeBuilder, PartitionReassignmentReplicas.
 """

@@ -1,4 +1,6 @@
-"""Responses that wait until the metadata log has committed what they report. Semantics 2.1.
+"""Responses that wait until the metadata log has committed what they report.
+
+Kraft-semantics 2.1.
 
 Source: QuorumController.ControllerWriteEvent, DeferredEventQueue.
 """

@@ -1,7 +1,7 @@
 """Schedule of the active controller's tasks: no-op records, fencing, elections.
 
 From 4.0 on all run at fixed periods from the claim on. Before, a heartbeat schedules the fencing, and the elections are
-scheduled while there is something to elect. Semantics 2.8 and 3.4.
+scheduled while there is something to elect. Kraft-semantics 2.8 and 3.4.
 
 Source: PeriodicTaskControlManager; until 3.9 QuorumController.maybeSchedule*, rescheduleMaybeFenceStaleBrokers.
 """

@@ -4,7 +4,7 @@
 
 The active controller decides by its own state, which has the records that are not yet committed. A decision is one
 batch: it is appended, applied at once, and its response waits until the batch is committed. On renouncing, all of that
-is forgotten. Semantics 2.
+is forgotten. Kraft-semantics 2.
 
 Source: QuorumController.
 """

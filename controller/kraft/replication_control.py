@@ -2,7 +2,7 @@
 
 Each function reads one state of the cluster, and its records belong into one batch.
 
-Source: ReplicationControlManager.handleBroker*, generateLeaderAndIsrUpdates; semantics 3.3 and 6.
+Source: ReplicationControlManager.handleBroker*, generateLeaderAndIsrUpdates; kraft-semantics 3.3 and 6.
 """
 
 from collections.abc import Iterable

@@ -1,6 +1,6 @@
 """CreateTopics, CreatePartitions and DeleteTopics at the active controller.
 
-Source: ReplicationControlManager.createTopics, createPartitions, deleteTopics; semantics 6.11.
+Source: ReplicationControlManager.createTopics, createPartitions, deleteTopics; kraft-semantics 6.11.
 """
 
 from collections.abc import Mapping

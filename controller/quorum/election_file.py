@@ -3,6 +3,8 @@
 The node writes it at each durable transition, before the transition takes effect and before a message leaves. Without
 the file a node may vote a second time in an epoch.
 
+Kraft-semantics 1.1.
+
 Source: FileQuorumStateStore, QuorumStateData.json (version 0, of kraft.version 0).
 """
 

@@ -5,6 +5,8 @@
     voters   own end 120, others 118, 97           -> a majority has 118
     exposed  only if it is above the epoch's start: then all earlier records are committed as well
 
+Kraft-semantics 1.4.
+
 Source: LeaderState.
 """
 

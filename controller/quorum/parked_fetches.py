@@ -1,5 +1,7 @@
 """Fetches that wait at the leader for records, for at most their own limit.
 
+Kraft-semantics 1.3.
+
 Source: KafkaRaftClient.handleFetchRequest, fetchPurgatory.
 """
 

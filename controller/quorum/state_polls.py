@@ -2,6 +2,8 @@
 
 `poll` does what is due and returns the time of the next poll; a time that has come means at once.
 
+Kraft-semantics 1.2.
+
 Source: KafkaRaftClient.pollLeader, pollCandidate, pollProspective, pollFollower, pollUnattached, pollResigned.
 """
 

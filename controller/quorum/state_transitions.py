@@ -2,6 +2,8 @@
 
 A durable transition writes the file first. Resigned and Prospective are not durable: they change nothing of it.
 
+Kraft-semantics 1.1.
+
 Source: QuorumState.
 """
 

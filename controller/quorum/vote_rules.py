@@ -1,5 +1,7 @@
 """Whether a node grants a vote, or a pre-vote.
 
+Kraft-semantics 1.3.
+
 Source: EpochState.canGrantVote of each state, QuorumState.unattachedOrProspectiveCanGrantVote.
 """
 

@@ -1,14 +1,14 @@
-"""docs/rules.md: every rule of docs/semantics.md, the modules and the tests that name it.
+"""docs/rules.md: each rule of the two pages of semantics, its modules and its tests.
 
-A rule is a heading with a number, `### 1.5 High watermark`. A docstring names it as "semantics 1.5";
-"semantics 1.2, 1.9" and "semantics 1.3 to 1.5" name several. A docstring of a module or class stands for
-all of it.
+A rule is a heading with a number, `### 1.5 High watermark`. A docstring names it as "semantics 1.5", in
+docs/kraft-semantics.md as "kraft-semantics 1.5"; "semantics 1.2, 1.9" and "semantics 1.3 to 1.5" name several. There a
+row of a table has a number, too, and stands for its section. A docstring of a module or class stands for all of it.
 """
 
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -16,10 +16,12 @@ import msgspec
 
 from docs.generate.markdown_tables import code, notice, table
 from docs.generate.uses import modules
-from emulator.judging.fuzzing.rule_references import cited
+from emulator.judging.fuzzing.rule_references import Page, cited
 
 _HEADING = re.compile(r"^#{2,3} (\d+(?:\.\d+)?)\.? (.+)$")
+_ROW = re.compile(r"^\| (\d+(?:\.\d+)+) \|", re.MULTILINE)
 _NOT_YET = "**Not yet:**"
+_NOT_BUILT = "not built"
 _PATH = re.compile(r"`([a-z_/]+\.py)`")
 
 _HEAD = """# Rules and their tests
@@ -29,13 +31,18 @@ docstrings name it. *Not yet* counts the rule's statements that are not modelled
 
 A test counts for a rule only if its docstring names the rule. With an empty cell no test does.
 """
+_KRAFT_HEAD = """## KRaft mode
+
+Each section of [kraft-semantics.md](kraft-semantics.md), in the same way. A docstring that names a row counts for the
+row's section. *Not yet* counts the statements that are not built. Tests name {named} of {all} sections.
+"""
 
 
 class Rule(msgspec.Struct, frozen=True):
     """A rule.
 
-    `number` "1.5"; `anchor`: of its heading; `not_yet`: statements that begin with **Not yet:**; `modules`: those that
-    its section names.
+    `number` "1.5"; `anchor`: of its heading; `not_yet`: statements that begin with **Not yet:** or are not built;
+    `modules`: those that its section names.
     """
 
     number: str
@@ -60,11 +67,23 @@ def rules_of(text: str) -> dict[str, Rule]:
             rule = found[last]
             found[last] = msgspec.structs.replace(
                 rule,
-                not_yet=rule.not_yet + line.lstrip("- ").startswith(_NOT_YET),
+                not_yet=rule.not_yet + line.lstrip("- ").startswith(_NOT_YET) + line.count(_NOT_BUILT),
                 modules=(*rule.modules, *_PATH.findall(line)),
             )
     chapters = {number.partition(".")[0] for number in found if "." in number}
     return {number: rule for number, rule in found.items() if number not in chapters}
+
+
+def rows_of(text: str) -> set[str]:
+    """Numbers of the rows in a document's tables."""
+    return set(_ROW.findall(text))
+
+
+def section_of(number: str, rules: Container[str]) -> str:
+    """The rule that a number stands for: itself, or the section that has its row."""
+    while number not in rules and "." in number:
+        number = number.rpartition(".")[0]
+    return number
 
 
 def anchor(heading: str) -> str:
@@ -73,8 +92,8 @@ def anchor(heading: str) -> str:
 
 
 @cache
-def citations(path: Path) -> Mapping[str, set[str]]:
-    """{rule: names of the functions and classes whose docstrings name it}.
+def citations(path: Path, page: Page = "semantics") -> Mapping[str, set[str]]:
+    """{rule of a page: names of the functions and classes whose docstrings name it}.
 
     "" is the module itself.
     """
@@ -83,45 +102,50 @@ def citations(path: Path) -> Mapping[str, set[str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             name = "" if isinstance(node, ast.Module) else node.name
-            for rule in cited(" ".join((ast.get_docstring(node) or "").split())):
+            for rule in cited(" ".join((ast.get_docstring(node) or "").split()), page):
                 found[rule].add(name)
     return found
 
 
 def page(root: Path) -> str:
-    rules = rules_of((root / "docs" / "semantics.md").read_text(encoding="utf-8"))
-    in_code = _by_rule(root, modules(root))
-    in_tests = _by_rule(root, modules(root, ("tests",)))
-    rows = []
-    named = 0
-    for number, rule in rules.items():
-        tests = sorted(in_tests[number])
-        named += bool(tests)
-        sources = {place.partition("::")[0] for place in in_code[number]} | set(rule.modules)
-        rows.append(
-            (
-                f"[{number}](semantics.md#{rule.anchor})",
-                rule.title,
-                rule.not_yet or "",
-                ", ".join(code(path) for path in sorted(sources)),
-                ", ".join(_grouped(tests)),
-            )
-        )
-    blank = [number for number in rules if not in_tests[number]]
-    parts = [notice("docs/semantics.md and docstrings"), _HEAD.format(named=named, all=len(rules))]
-    parts.append(table(("rule", "title", "not yet", "modules", "tests"), rows))
-    if blank:
-        parts.append(f"Named by no test: {', '.join(blank)}.\n")
+    parts = [notice("docs/semantics.md, docs/kraft-semantics.md and docstrings")]
+    heads: tuple[tuple[Page, str], ...] = (("semantics", _HEAD), ("kraft-semantics", _KRAFT_HEAD))
+    for name, head in heads:
+        parts.extend(_of_document(root, name, head))
     return "\n".join(parts)
 
 
-def _by_rule(root: Path, paths: Iterable[Path]) -> defaultdict[str, set[str]]:
+def _of_document(root: Path, name: Page, head: str) -> Iterator[str]:
+    """The part of one document. `head` has places for the counts of named rules and of all."""
+    rules = rules_of((root / "docs" / f"{name}.md").read_text(encoding="utf-8"))
+    in_code = _by_rule(root, modules(root), name, rules)
+    in_tests = _by_rule(root, modules(root, ("tests",)), name, rules)
+    rows = []
+    for number, rule in rules.items():
+        sources = {place.partition("::")[0] for place in in_code[number]} | set(rule.modules)
+        rows.append(
+            (
+                f"[{number}]({name}.md#{rule.anchor})",
+                rule.title,
+                rule.not_yet or "",
+                ", ".join(code(path) for path in sorted(sources)),
+                ", ".join(_grouped(sorted(in_tests[number]))),
+            )
+        )
+    blank = [number for number in rules if not in_tests[number]]
+    yield head.format(named=len(rules) - len(blank), all=len(rules))
+    yield table(("rule", "title", "not yet", "modules", "tests"), rows)
+    if blank:
+        yield f"Named by no test: {', '.join(blank)}.\n"
+
+
+def _by_rule(root: Path, paths: Iterable[Path], page: Page, rules: Container[str]) -> defaultdict[str, set[str]]:
     """{rule: {"path::name"}}; the path alone where the module's docstring names it."""
     found: defaultdict[str, set[str]] = defaultdict(set)
     for path in paths:
         shown = path.relative_to(root).as_posix()
-        for rule, names in citations(path).items():
-            found[rule] |= {f"{shown}::{name}" if name else shown for name in names}
+        for number, names in citations(path, page).items():
+            found[section_of(number, rules)] |= {f"{shown}::{name}" if name else shown for name in names}
     return found
 
 

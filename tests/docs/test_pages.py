@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from docs.generate import pages
-from docs.generate.rules_page import anchor, citations, rules_of
+from docs.generate.rules_page import anchor, citations, rows_of, rules_of, section_of
 from docs.generate.uses import modules
-from emulator.judging.fuzzing.rule_references import cited
+from emulator.judging.fuzzing.rule_references import Page, cited
 from emulator.settings.setting_registry import REGISTRY
 from protocol.events import EVENTS
 from protocol.gates import GATES
@@ -20,6 +20,8 @@ from protocol.gates import GATES
 ROOT = Path(__file__).parents[2]
 # What people wrote; recordings and their README are kept as they came.
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").rglob("*.md")])
+PAGES_OF_RULES: tuple[Page, ...] = ("semantics", "kraft-semantics")
+FEATURES = {"eligible.leader.replicas.version"}
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 _FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 
@@ -87,23 +89,30 @@ def test_modules_that_are_named_exist(document: Path) -> None:
     assert [path for path in ours if not (ROOT / path).exists() and path not in made_by_commands] == []
 
 
-def test_gates_and_events_that_semantics_names_exist() -> None:
+@pytest.mark.parametrize(
+    ("page", "names_of_others", "settings_of_others"),
+    [("semantics", {"max_bytes"}, {"inter.broker.protocol.version"}), ("kraft-semantics", set(), FEATURES)],
+)
+def test_gates_and_events_that_semantics_names_exist(
+    page: Page, names_of_others: set[str], settings_of_others: set[str]
+) -> None:
     """A name in backquotes with an underscore is a gate, an event, its field, or a module."""
-    text = words_of(ROOT / "docs" / "semantics.md")
+    text = words_of(ROOT / "docs" / f"{page}.md")
     known = {*GATES, *EVENTS, *(name for event in EVENTS.values() for name in event.__struct_fields__)}
     names = set(re.findall(r"`([a-z]+(?:_[a-z]+)+)`", text))
-    assert names - known == {"max_bytes"}
+    assert names - known == names_of_others
     settings = set(re.findall(r"`([a-z]+(?:\.[a-z]+){2,})`", text))
     clients = {"retry.backoff.ms", "delivery.timeout.ms", "auto.offset.reset", "max.message.bytes"}
     clients |= {"enable.auto.commit", "auto.commit.interval.ms", "default.api.timeout.ms", "session.timeout.ms"}
     clients |= {"heartbeat.interval.ms", "max.poll.interval.ms", "reconnect.backoff.ms", "reconnect.backoff.max.ms"}
     clients |= {"socket.connection.setup.timeout.ms", "socket.connection.setup.timeout.max.ms"}
-    assert settings - set(REGISTRY) - clients == {"inter.broker.protocol.version"} - set(REGISTRY)
+    assert settings - set(REGISTRY) - clients == settings_of_others - set(REGISTRY)
 
 
 def test_every_gate_is_documented_in_a_page() -> None:
-    """Semantics, the list of what is not modelled, or a client's rule documents each gate."""
-    reported = words_of(ROOT / "docs" / "semantics.md") + words_of(ROOT / "docs" / "not-modelled.md")
+    """A page of semantics, or the list of what is not modelled, documents each gate."""
+    pages_of_gates = ("semantics", "kraft-semantics", "not-modelled")
+    reported = "".join(words_of(ROOT / "docs" / f"{name}.md") for name in pages_of_gates)
     untold = [name for name in GATES if f"`{name}`" not in reported]
     assert untold == []
 
@@ -113,17 +122,48 @@ def test_every_rule_is_named_by_a_test() -> None:
     assert "Named by no test" not in pages.PAGES["docs/rules.md"](ROOT)
 
 
-def test_rules_that_docstrings_name_exist() -> None:
-    """`semantics 1.5` in a docstring is a section of docs/semantics.md."""
-    rules = rules_of((ROOT / "docs" / "semantics.md").read_text(encoding="utf-8"))
-    known = set(rules) | {number.partition(".")[0] for number in rules}
+@pytest.mark.parametrize("page", PAGES_OF_RULES)
+def test_rules_that_docstrings_name_exist(page: Page) -> None:
+    """`semantics 1.5` in a docstring is a section of docs/semantics.md.
+
+    That of KRaft is a section, or a row of a table, of docs/kraft-semantics.md.
+    """
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    rules = rules_of(text)
+    known = {*rules, *(number.partition(".")[0] for number in rules), *rows_of(text)}
     unknown = {
         f"{path.relative_to(ROOT)}: {rule}"
         for path in modules(ROOT, ("protocol", "controller", "emulator", "audit", "tests"))
-        for rule in citations(path)
+        for rule in citations(path, page)
         if rule not in known
     }
     assert unknown == set()
+
+
+def test_no_docstring_of_kraft_names_rules_of_zookeeper_mode() -> None:
+    kraft = modules(ROOT, ("controller/kraft", "controller/quorum", "tests/controller/kraft"))
+    assert [path for path in kraft if citations(path)] == []
+
+
+def test_numbered_rows_are_in_their_sections_and_in_order() -> None:
+    text = (ROOT / "docs" / "kraft-semantics.md").read_text(encoding="utf-8")
+    rules = rules_of(text)
+    section, before, misplaced = "", (0,), []
+    for line in text.splitlines():
+        if line.startswith("## ") or line.startswith("### "):
+            section = line.lstrip("# ").partition(" ")[0].rstrip(".")
+        for row in rows_of(line):
+            place = tuple(map(int, row.split(".")))
+            if section_of(row, rules) != section or place < before:
+                misplaced.append(row)
+            before = place
+    assert misplaced == []
+    assert before > (9,)
+
+
+@pytest.mark.parametrize(("number", "section"), [("2.8", "2"), ("3.1.3", "3.1"), ("3.1", "3.1"), ("1", "1")])
+def test_a_row_stands_for_its_section(number: str, section: str) -> None:
+    assert section_of(number, {"2", "3.1"}) == section
 
 
 @pytest.mark.parametrize(
@@ -136,10 +176,30 @@ def test_rules_that_docstrings_name_exist() -> None:
         ("semantics 4.2: what each event does", {"4.2"}),
         ("docs/semantics.md 3: .tmp, fsync", {"3"}),
         ("1.5 times the semantics of it", set()),
+        ("Rules: semantics 1 to 3.", {"1", "2", "3"}),
+        ("semantics 1.3 to 2.1", {"1.3", "2.1"}),
+        ("kraft-semantics 1.5", set()),
+        ("semantics 1.5, 2.0.1", {"1.5"}),
+        ("semantics 1.6, kraft-semantics 3.1", {"1.6"}),
     ],
 )
 def test_how_a_docstring_names_rules(text: str, numbers: set[str]) -> None:
     assert cited(text) == numbers
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("(semantics 1.5)", set()),
+        ("semantics 1.6, kraft-semantics 3.1", {"3.1"}),
+        ("Kraft-semantics 3.1.3.", {"3.1.3"}),
+        ("kraft-semantics 2.8 and 3.4", {"2.8", "3.4"}),
+        ("kraft-semantics 3.1.4 to 3.1.6", {"3.1.4", "3.1.5", "3.1.6"}),
+        ("docs/kraft-semantics.md 3 to 5", {"3", "4", "5"}),
+    ],
+)
+def test_how_a_docstring_names_rules_of_kraft(text: str, numbers: set[str]) -> None:
+    assert cited(text, "kraft-semantics") == numbers
 
 
 @pytest.mark.parametrize(

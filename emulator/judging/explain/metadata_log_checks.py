@@ -113,7 +113,7 @@ def _partition_of(image: MetadataImage, record: MetadataRecord) -> PartitionRegi
 
 
 def _state(place: TopicPartition, was: PartitionRegistration | None, now: PartitionRegistration) -> Iterator[Broken]:
-    """Rules of one state, and of its change by one record (semantics 4.7, 6, 7)."""
+    """Rules of one state, and of its change by one record (kraft-semantics 4.7, 6, 7)."""
     name = f"{place[0]}-{place[1]}"
     if now.leader != -1 and now.leader not in now.isr:
         yield Broken("state", f"{name}: its leader {now.leader} is not in the ISR {list(now.isr)}", place)
@@ -145,8 +145,8 @@ def _fenced(
 ) -> Iterator[Broken]:
     """Fenced leaders, and fenced members of an ISR that are not its last.
 
-        Source: kraft-semantics 3.3, 3.4, 6.10.
-        """
+    Kraft-semantics 3.3, 3.4, 6.10.
+    """
     name = f"{place[0]}-{place[1]} at {batch.base_offset}"
     out = [one for one in state.isr if one not in image.brokers or image.brokers[one].fenced]
     if state.leader in out and not elects_fenced:

@@ -1,7 +1,7 @@
 """ISR changes through the controller (AlterIsr, from 3.2 AlterPartition; semantics 1.6).
 
 They are queued, with one request in flight, and retried for ever. 2.7 checks the queue every 50 ms, 2.8 at once.
-Meanwhile the maximal ISR counts (`PendingIsr`).
+Meanwhile the maximal ISR counts (`PendingIsr`). KRaft: kraft-semantics 5.1 and 5.3.
 """
 
 from typing import NamedTuple

@@ -357,7 +357,9 @@ class Replicas:
     def delete_strays(self, topic_ids: Mapping[TopicPartition, str]) -> None:
         """Delete loaded logs of other partitions than these, or of topics with another id (KRaft).
 
-        `topic_ids`: of the partitions that have a replica here. Source: LogManager.isStrayKraftReplica; KAFKA-14616.
+        `topic_ids`: of the partitions that have a replica here. Kraft-semantics 8.8.
+
+        Source: LogManager.isStrayKraftReplica; KAFKA-14616.
         """
         for topic_partition, log in list(self.logs.items()):
             topic_id = topic_ids.get(topic_partition)

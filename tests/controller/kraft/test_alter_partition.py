@@ -1,4 +1,7 @@
-"""AlterPartition at KRaft's controller: each check, in order, and the written change."""
+"""AlterPartition at KRaft's controller: each check, in order, and the written change.
+
+Kraft-semantics 5.1 and 5.2.
+"""
 
 from typing import Any
 

@@ -1,4 +1,7 @@
-"""Registrations, sessions and controlled shutdown at KRaft's controller, by release."""
+"""Registrations, sessions and controlled shutdown at KRaft's controller, by release.
+
+Kraft-semantics 3.2 to 3.4.
+"""
 
 import pytest
 

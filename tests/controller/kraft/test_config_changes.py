@@ -1,4 +1,7 @@
-"""Settings that clients alter at KRaft's controller, and their effects."""
+"""Settings that clients alter at KRaft's controller, and their effects.
+
+Kraft-semantics 6.8, 7.1 and 7.6.
+"""
 
 import pytest
 

@@ -1,4 +1,7 @@
-"""Properties of a partition's change, over all states, targets and rules."""
+"""Properties of a partition's change, over all states, targets and rules.
+
+Kraft-semantics 6 and 7.
+"""
 
 import pytest
 from hypothesis import given

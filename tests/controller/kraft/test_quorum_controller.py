@@ -1,4 +1,7 @@
-"""Claim, writes, waiting responses and renouncing of KRaft's controller."""
+"""Claim, writes, waiting responses and renouncing of KRaft's controller.
+
+Kraft-semantics 2.
+"""
 
 import pytest
 

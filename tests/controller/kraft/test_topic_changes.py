@@ -1,4 +1,7 @@
-"""Topics, elections and reassignments that clients request of KRaft's controller."""
+"""Topics, elections and reassignments that clients request of KRaft's controller.
+
+Kraft-semantics 6.9 and 6.11.
+"""
 
 import pytest
 

@@ -1,4 +1,7 @@
-"""Fetches at leader and follower: parking, divergence, the high watermark."""
+"""Fetches at leader and follower: parking, divergence, the high watermark.
+
+Kraft-semantics 1.3 and 1.4.
+"""
 
 import pytest
 

@@ -1,4 +1,7 @@
-"""Leaders: beginning of an epoch, commitment, check of the quorum, resignation."""
+"""Leaders: beginning of an epoch, commitment, check of the quorum, resignation.
+
+Kraft-semantics 1.4.
+"""
 
 import pytest
 

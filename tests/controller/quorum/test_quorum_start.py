@@ -1,4 +1,4 @@
-"""First state of a node, by its file and its log (kraft-quorum 1), and the file itself."""
+"""First state of a node, by its file and its log (kraft-semantics 1.1), and the file itself."""
 
 import pytest
 

@@ -1,4 +1,7 @@
-"""Durability: what a message relies on is on disk before it leaves."""
+"""Durability: what a message relies on is on disk before it leaves.
+
+Kraft-semantics 1.1 and 1.4.
+"""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Timers of each state and what their end does (kraft-quorum 2)."""
+"""Timers of each state and what their end does (kraft-semantics 1.2)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Votes and pre-votes: what a node of each state answers (kraft-quorum 3)."""
+"""Votes and pre-votes: what a node of each state answers (kraft-semantics 1.3)."""
 
 import pytest
 
