@@ -148,7 +148,9 @@ def test_no_docstring_of_kraft_names_rules_of_zookeeper_mode() -> None:
 def test_numbered_rows_are_in_their_sections_and_in_order() -> None:
     text = (ROOT / "docs" / "kraft-semantics.md").read_text(encoding="utf-8")
     rules = rules_of(text)
-    section, before, misplaced = "", (0,), []
+    section = ""
+    before: tuple[int, ...] = ()
+    misplaced: list[str] = []
     for line in text.splitlines():
         if line.startswith("## ") or line.startswith("### "):
             section = line.lstrip("# ").partition(" ")[0].rstrip(".")
