@@ -150,7 +150,7 @@ def test_a_foreign_removal_meanwhile_is_no_error(monkeypatch: pytest.MonkeyPatch
     # Another suite on this machine may remove them first, so they are not looked for.
     monkeypatch.setattr(subject, "abandoned", lambda: names)
     for name in names[:2]:
-        subprocess.run(["ip", "netns", "delete", name], check=True)
+        subprocess.run(["ip", "netns", "delete", name], check=False)
     remove_abandoned()
     assert not any((NETNS_DIR / name).exists() for name in names)
 
