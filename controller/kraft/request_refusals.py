@@ -1,4 +1,7 @@
-"""Responses that refuse a whole request: NOT_CONTROLLER, or an error before its execution."""
+"""Responses that refuse a whole request: NOT_CONTROLLER, or an error before its execution.
+
+A broker responds so, too, if its forwarded request finds no controller in time.
+"""
 
 from protocol.errors import ErrorCode
 from protocol.messages.administration import (

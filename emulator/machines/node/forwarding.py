@@ -9,40 +9,14 @@ Source: ForwardingManagerImpl, AutoTopicCreationManager.
 """
 
 from collections.abc import Callable
-from typing import Final
 
+from controller.kraft.request_refusals import refusal
 from emulator.machines.broker.broker_context import BrokerContext
 from emulator.machines.broker.controller_channel import ControllerChannel
 from emulator.machines.broker.request_channel import Request
 from protocol.errors import ErrorCode
-from protocol.messages.administration import (
-    CreatePartitionsRequest,
-    CreatePartitionsResponse,
-    CreateTopicsRequest,
-    CreateTopicsResponse,
-    DeleteTopicsRequest,
-    DeleteTopicsResponse,
-    NewTopic,
-    TopicResult,
-)
-from protocol.messages.configuration import (
-    AlterConfigsRequest,
-    AlterConfigsResponse,
-    AlterResult,
-    IncrementalAlterConfigsRequest,
-    IncrementalAlterConfigsResponse,
-)
+from protocol.messages.administration import CreateTopicsRequest, NewTopic
 from protocol.messages.message_base import Message
-from protocol.messages.placement import (
-    AlterPartitionReassignmentsRequest,
-    AlterPartitionReassignmentsResponse,
-    ElectLeadersRequest,
-    ElectLeadersResponse,
-    ListPartitionReassignmentsRequest,
-    ListPartitionReassignmentsResponse,
-)
-
-LATE: Final = ErrorCode.REQUEST_TIMED_OUT
 
 
 class Forwarding:
@@ -58,7 +32,7 @@ class Forwarding:
         """Forward a client's request, and its response back."""
 
         def answered(response: Message | None) -> None:
-            request.answer(response if response is not None else timed_out(request.message))
+            request.answer(response or refusal(request.message, ErrorCode.REQUEST_TIMED_OUT))
 
         self._channel.send(request.message, request.version, answered)
 
@@ -82,26 +56,3 @@ class Forwarding:
                 request, CreateTopicsRequest.VERSIONS[1], lambda response: self._creating.discard(topic)
             )
         over(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-
-
-def timed_out(request: Message) -> Message:
-    """Response to a request that found no controller in time."""
-    match request:
-        case CreateTopicsRequest():
-            return CreateTopicsResponse([TopicResult(one.topic, LATE) for one in request.topics])
-        case DeleteTopicsRequest():
-            return DeleteTopicsResponse([TopicResult(topic, LATE) for topic in request.topics])
-        case CreatePartitionsRequest():
-            return CreatePartitionsResponse([TopicResult(one.topic, LATE) for one in request.topics])
-        case AlterConfigsRequest():
-            return AlterConfigsResponse([AlterResult(one.kind, one.name, LATE) for one in request.resources])
-        case IncrementalAlterConfigsRequest():
-            return IncrementalAlterConfigsResponse([AlterResult(one.kind, one.name, LATE) for one in request.resources])
-        case ElectLeadersRequest():
-            return ElectLeadersResponse([], LATE)
-        case AlterPartitionReassignmentsRequest():
-            return AlterPartitionReassignmentsResponse([], LATE)
-        case ListPartitionReassignmentsRequest():
-            return ListPartitionReassignmentsResponse([], LATE)
-        case _:
-            raise AssertionError(f"{type(request).__name__}: not forwarded")
