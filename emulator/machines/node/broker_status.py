@@ -1,17 +1,17 @@
 """Status of a broker's or controller's node, from its parts. Reading changes nothing."""
 
 from collections.abc import Iterable, Iterator
-from typing import Protocol
 
 from controller.controller import Controller
 from emulator.machines.broker.broker import Broker
 from emulator.machines.broker.broker_metrics import broker_metrics
 from emulator.machines.broker.partition import Partition
 from emulator.machines.client.session_client import SessionClient
+from emulator.machines.node.controller_part import ControllerPart
 from emulator.machines.node.quorum_member import QuorumMember
 from emulator.machines.node.quorum_observers import quorum_status
 from emulator.topology import node_name
-from protocol.ids import CONTROLLER_EPOCH_UNKNOWN, NO_OFFSET, BrokerId, ControllerEpoch, topic_partition_text
+from protocol.ids import CONTROLLER_EPOCH_UNKNOWN, NO_OFFSET, ControllerEpoch, topic_partition_text
 from protocol.messages.status_messages import WAITING_MAX, NodeStatus, PartitionStatus, SessionStatus, WaitingStatus
 from protocol.work import Waiting
 
@@ -38,22 +38,8 @@ def broker_status(
     )
 
 
-class ControllersStatus(Protocol):
-    """Status of a combined node's controller.
-
-    `emulator.machines.node.controller_part.ControllerPart` implements it.
-    """
-
-    @property
-    def active(self) -> bool: ...
-    @property
-    def fenced(self) -> list[BrokerId]: ...
-    @property
-    def metrics(self) -> dict[str, int]: ...
-
-
 def kraft_broker_status(
-    broker: Broker, member: QuorumMember, state: str, now_ms: float, controller: ControllersStatus | None
+    broker: Broker, member: QuorumMember, state: str, now_ms: float, controller: ControllerPart | None
 ) -> NodeStatus:
     """Status of a KRaft broker. `state`: of its lifecycle; `controller`: a combined node's."""
     active = controller is not None and controller.active

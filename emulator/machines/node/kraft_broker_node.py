@@ -13,7 +13,7 @@ Source: BrokerServer, SharedServer.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from controller.session_calls import Procedures
 from emulator.machines.broker.broker import Broker, ControllerReply, ControllerRequest
@@ -22,6 +22,7 @@ from emulator.machines.broker.request_channel import Request
 from emulator.machines.broker.settings import BrokerSettings
 from emulator.machines.node.broker_lifecycle import BrokerLifecycle, LifecycleSettings
 from emulator.machines.node.broker_status import kraft_broker_status
+from emulator.machines.node.controller_part import ControllerPart
 from emulator.machines.node.forwarding import Forwarding
 from emulator.machines.node.image_settings import ImageSettings
 from emulator.machines.node.metadata_publishing import MetadataPublishing
@@ -69,23 +70,6 @@ class NoSessions:
         self, now: Now, out: Outbox, request: SessionRequest, done: SessionDone, *, ends_with_session: bool = False
     ) -> None:
         raise AssertionError(f"KRaft broker: a call of ZooKeeper, {request}; ask the image of the metadata log")
-
-
-class ControllerPart(Protocol):
-    """The controller in a combined process; it handles what it gets before the broker does."""
-
-    def begin(self, chance: Chance) -> None: ...
-    def accept(self, event: ConnectionAccepted, out: Outbox) -> None: ...
-    def committed(self, now: Now, batches: Sequence[MetadataBatch]) -> None: ...
-    def leader_changed(self, now: Now, leader: BrokerId, epoch: LeaderEpoch) -> None: ...
-    def finish_step(self, now: Now) -> None: ...
-    def close(self, out: Outbox) -> None: ...
-    @property
-    def active(self) -> bool: ...
-    @property
-    def fenced(self) -> list[BrokerId]: ...
-    @property
-    def metrics(self) -> dict[str, int]: ...
 
 
 class KraftBrokerNode:
