@@ -11,7 +11,7 @@ Source: BrokerLifecycleManager.
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 
@@ -26,6 +26,8 @@ from protocol.messages.kraft_messages import (
     BrokerRegistrationResponse,
 )
 from protocol.messages.message_base import Message
+
+Response = TypeVar("Response", BrokerRegistrationResponse, BrokerHeartbeatResponse)
 
 NEXT: Final = ("broker-lifecycle-next",)
 """Timer of the next registration or heartbeat."""
@@ -225,20 +227,25 @@ class BrokerLifecycle:
         self._channel.send(request, BrokerRegistrationRequest.VERSIONS[1], self._registered)
 
     def _registered(self, response: Message | None) -> None:
-        self._in_flight = False
-        if self.ended:
-            return
-        if not isinstance(response, BrokerRegistrationResponse):
-            self._failed()
-        elif response.error:
-            self._tell(response.error)
-            self._failed()
-        else:
-            self._failures = 0
-            self._context.broker_epoch = response.broker_epoch
+        success = self._success(response, BrokerRegistrationResponse)
+        if success is not None:
+            self._context.broker_epoch = success.broker_epoch
             self._context.out.cancel_timer(REGISTRATION_LIMIT)
             self._tell()
             self._schedule(0.0)
+
+    def _success(self, response: Message | None, kind: type[Response]) -> Response | None:
+        """The response to a request that has succeeded; None: it has failed, and is sent again."""
+        self._in_flight = False
+        if self.ended:
+            return None
+        if isinstance(response, kind):
+            if not response.error:
+                self._failures = 0
+                return response
+            self._tell(response.error)
+        self._failed()
+        return None
 
     def _registration_limit(self) -> None:
         if not self.registered and not self.ended:
@@ -256,17 +263,9 @@ class BrokerLifecycle:
         self._channel.send(request, BrokerHeartbeatRequest.VERSIONS[1], self._heartbeat_answered)
 
     def _heartbeat_answered(self, response: Message | None) -> None:
-        self._in_flight = False
-        if self.ended:
-            return
-        if not isinstance(response, BrokerHeartbeatResponse):
-            self._failed()
-        elif response.error:
-            self._tell(response.error)
-            self._failed()
-        else:
-            self._failures = 0
-            self._succeeded(response)
+        success = self._success(response, BrokerHeartbeatResponse)
+        if success is not None:
+            self._succeeded(success)
 
     def _succeeded(self, response: BrokerHeartbeatResponse) -> None:
         match self.state:
