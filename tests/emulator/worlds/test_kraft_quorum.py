@@ -1,37 +1,33 @@
 """Quorum of three controllers in the simulated world, under faults (kraft-semantics 1.5)."""
 
-from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
 
 import pytest
 
-from emulator.faults.link_rule_building import rule_of
-from emulator.faults.link_words import parse
 from emulator.machines.node.kraft_controller_node import KraftControllerNode
 from emulator.storage.files import NodeKilled
 from emulator.storage.memory_files import MemoryFiles
 from emulator.topology import KRAFT, Node, node_name, three_azs
-from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.chance import Chance
-from protocol.events import ControllerChanged, Event, NodeStopped, QuorumStateChanged
+from protocol.events import ControllerChanged, NodeStopped, QuorumStateChanged
 from protocol.kinds import ExitKind
 from protocol.records.metadata_records import MetadataBatch
 from tests.emulator.machines.node.idle_controller import IdleController
+from tests.emulator.machines.node.kraft_world import KraftWorld
 
 NAMES = ("controller-0", "controller-1", "controller-2")
 VERSIONS = ("3.3", "3.6", "3.7", "3.9", "4.0", "4.4")
 SEEDS = range(2)
 
 
-class Quorum:
+class Quorum(KraftWorld):
     """Controllers of one version; brokers and clients do not start."""
 
+    LIMIT_MS = 60_000.0
+
     def __init__(self, version: str, seed: int, controllers: int = 3) -> None:
-        self.topology = three_azs(metadata=KRAFT, controllers=controllers)
+        super().__init__(three_azs(metadata=KRAFT, controllers=controllers), self._machine, seed)
         self._version = version
-        self.world = SimulatedWorld(self.topology, self._machine, seed)
-        self._rules = 0
 
     def _machine(self, node: Node, files: MemoryFiles) -> KraftControllerNode:
         return KraftControllerNode(node, self.topology, {}, self._version, files, IdleController)
@@ -40,29 +36,6 @@ class Quorum:
         for name in names or NAMES:
             self.world.start(name)
         return self
-
-    def until(self, condition: Callable[[], bool], limit_ms: float = 60_000.0) -> float:
-        """Let time pass until it holds; the time it took."""
-        began_ms = self.world.now_ms
-        self._tick(began_ms + limit_ms)
-        self.world.run(lambda: condition() or self.world.now_ms >= began_ms + limit_ms)
-        assert condition(), f"not within {limit_ms:.0f} ms"
-        return self.world.now_ms - began_ms
-
-    def go_on(self, ms: float) -> None:
-        end_ms = self.world.now_ms + ms
-        self._tick(end_ms)
-        self.world.run(lambda: self.world.now_ms >= end_ms)
-
-    def _tick(self, limit_ms: float) -> None:
-        if self.world.now_ms < limit_ms:
-            self.world.at(min(self.world.now_ms + 10.0, limit_ms), lambda: self._tick(limit_ms))
-
-    def cut(self, words: str) -> str:
-        self._rules += 1
-        rule = rule_of(self.topology, f"rule-{self._rules}", parse(f"cut {words}".split()))
-        self.world.apply(rule)
-        return rule.rule
 
     # --- views ---
 
@@ -96,9 +69,6 @@ class Quorum:
             return False
         [(_, leader)] = views
         return leader >= 0 and node_name(leader) in self.active() and node_name(leader) in (names or NAMES)
-
-    def events(self, name: str, kind: type[Event]) -> list[Any]:
-        return [entry[5] for entry in self.world.trace.entries if entry[0] == name and isinstance(entry[5], kind)]
 
     def committed(self, name: str) -> list[MetadataBatch]:
         controller = self._alive(name).part._controller

@@ -1,17 +1,12 @@
 """Cluster of KRaft in the simulated world, with a client that sends single requests."""
 
-from collections.abc import Callable
 from typing import Any, TypeVar
 
-from emulator.faults.link_rule_building import rule_of
-from emulator.faults.link_words import parse
 from emulator.machines.broker.partition import Partition
 from emulator.machines.node.kraft_broker_node import KraftBrokerNode
 from emulator.machines.node.specs import RunSpec, machine_for
 from emulator.storage.memory_files import MemoryFiles
 from emulator.topology import KRAFT, Node, three_azs
-from emulator.worlds.simulated.world import SimulatedWorld
-from protocol.events import Event
 from protocol.ids import BrokerId, Offset
 from protocol.machine import (
     ConnectionEvent,
@@ -36,10 +31,10 @@ from protocol.messages.replication_messages import (
 )
 from protocol.outbox import Outbox
 from protocol.purposes import CLIENT
+from tests.emulator.machines.node.kraft_world import KraftWorld
 from tests.ids import brokers
 from verification.broker_bench import batch
 
-E = TypeVar("E", bound=Event)
 M = TypeVar("M", bound=Message)
 BROKERS = ("broker-0", "broker-1", "broker-2")
 T0 = ("t", 0)
@@ -90,48 +85,21 @@ class SmallClient:
         connection = out.open(exchange.node, CLIENT, on_event)
 
 
-class KraftCluster:
+class KraftCluster(KraftWorld):
     """Three brokers and three controllers (`combined`: in the same processes), and a client."""
 
     def __init__(self, version: str, seed: int = 1, *, combined: bool = False, **settings: Any) -> None:
-        self.topology = three_azs(metadata=KRAFT, combined=combined)
+        super().__init__(three_azs(metadata=KRAFT, combined=combined), self._machine, seed)
         given = {name.replace("_", "."): value for name, value in settings.items()}
         self.nodes = [node.name for node in self.topology.nodes if {"broker", "controller"} & set(node.roles)]
         self._spec = RunSpec(self.topology, version, dict.fromkeys(self.nodes, given))
         self._client = SmallClient()
-        self._rules = 0
-        self.world = SimulatedWorld(self.topology, self._machine, seed)
         for name in (*self.nodes, CLIENT_NAME):
             self.world.start(name)
         self.until(lambda: all(self.broker(number).listens for number in range(3)))
 
     def _machine(self, node: Node, files: MemoryFiles) -> Machine:
         return self._client if node.name == CLIENT_NAME else machine_for(self._spec, node, files)
-
-    # --- time ---
-
-    def until(self, condition: Callable[[], bool], limit_ms: float = 30_000.0) -> float:
-        """Let time pass until it holds; the time it took."""
-        began_ms = self.world.now_ms
-        self._tick(began_ms + limit_ms)
-        self.world.run(lambda: condition() or self.world.now_ms >= began_ms + limit_ms)
-        assert condition(), f"not within {limit_ms:.0f} ms"
-        return self.world.now_ms - began_ms
-
-    def go_on(self, ms: float) -> None:
-        end_ms = self.world.now_ms + ms
-        self._tick(end_ms)
-        self.world.run(lambda: self.world.now_ms >= end_ms)
-
-    def _tick(self, limit_ms: float) -> None:
-        if self.world.now_ms < limit_ms:
-            self.world.at(min(self.world.now_ms + 10.0, limit_ms), lambda: self._tick(limit_ms))
-
-    def cut(self, words: str) -> str:
-        self._rules += 1
-        rule = rule_of(self.topology, f"rule-{self._rules}", parse(f"cut {words}".split()))
-        self.world.apply(rule)
-        return rule.rule
 
     # --- views ---
 
@@ -155,9 +123,6 @@ class KraftCluster:
         ]
         leaders = [view for view in views if view.leads]
         return max(leaders, key=lambda view: view.leader_epoch, default=None)
-
-    def events(self, name: str, kind: type[E]) -> list[E]:
-        return [e[5] for e in self.world.trace.entries if e[0] == name and isinstance(e[5], kind)]
 
     # --- requests ---
 

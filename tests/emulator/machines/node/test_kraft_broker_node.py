@@ -1,7 +1,6 @@
 """Brokers of KRaft in the simulated world with a small controller (kraft-semantics 3 to 5)."""
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
@@ -10,8 +9,7 @@ from emulator.machines.node.kraft_controller_node import KraftControllerNode
 from emulator.storage.log_directory import CLEAN_SHUTDOWN
 from emulator.storage.memory_files import MemoryFiles
 from emulator.topology import KRAFT, Node, three_azs
-from emulator.worlds.simulated.world import SimulatedWorld
-from protocol.events import BrokerLifecycleChanged, Event, NodeStopped, RoleChanged
+from protocol.events import BrokerLifecycleChanged, NodeStopped, RoleChanged
 from protocol.gates import gates_for
 from protocol.ids import BrokerId
 from protocol.machine import Now
@@ -24,10 +22,10 @@ from protocol.records.metadata_records import (
     PartitionRecord,
     TopicRecord,
 )
+from tests.emulator.machines.node.kraft_world import KraftWorld
 from tests.emulator.machines.node.small_controller import SmallController
 from tests.ids import brokers
 
-E = TypeVar("E", bound=Event)
 VERSIONS = ("3.3", "3.5", "3.7", "3.9")
 BROKERS = ("broker-0", "broker-1", "broker-2")
 CONTROLLER = "controller-0"
@@ -35,14 +33,13 @@ TOPIC_ID = uuid_text(b"0123456789abcdef")
 T0 = ("t", 0)
 
 
-class Cluster:
+class Cluster(KraftWorld):
     """One controller and three brokers; the test is the cluster's administrator."""
 
     def __init__(self, version: str = "3.9", seed: int = 1, **settings: Any) -> None:
-        self.topology = three_azs(metadata=KRAFT, controllers=1)
+        super().__init__(three_azs(metadata=KRAFT, controllers=1), self._machine, seed)
         self._version = version
         self._settings = settings
-        self.world = SimulatedWorld(self.topology, self._machine, seed)
         for name in (CONTROLLER, *BROKERS):
             self.world.start(name)
 
@@ -51,23 +48,6 @@ class Cluster:
             gates = gates_for(self._version, metadata="kraft")
             return KraftBrokerNode(node, self.topology, gates, self._settings, files)
         return KraftControllerNode(node, self.topology, {}, self._version, files, SmallController)
-
-    def until(self, condition: Callable[[], bool], limit_ms: float = 30_000.0) -> float:
-        """Let time pass until it holds; the time it took."""
-        began_ms = self.world.now_ms
-        self._tick(began_ms + limit_ms)
-        self.world.run(lambda: condition() or self.world.now_ms >= began_ms + limit_ms)
-        assert condition(), f"not within {limit_ms:.0f} ms"
-        return self.world.now_ms - began_ms
-
-    def go_on(self, ms: float) -> None:
-        end_ms = self.world.now_ms + ms
-        self._tick(end_ms)
-        self.world.run(lambda: self.world.now_ms >= end_ms)
-
-    def _tick(self, limit_ms: float) -> None:
-        if self.world.now_ms < limit_ms:
-            self.world.at(min(self.world.now_ms + 10.0, limit_ms), lambda: self._tick(limit_ms))
 
     def broker(self, number: int) -> KraftBrokerNode:
         machine = self.world.nodes[f"broker-{number}"].machine
@@ -81,9 +61,6 @@ class Cluster:
         controller = machine.part._controller
         assert isinstance(controller, SmallController)
         return controller
-
-    def events(self, name: str, kind: type[E]) -> list[E]:
-        return [e[5] for e in self.world.trace.entries if e[0] == name and isinstance(e[5], kind)]
 
     def run(self) -> "Cluster":
         """Wait until all brokers run."""
