@@ -13,7 +13,7 @@ from protocol.records.metadata_records import MetadataBatch, MetadataRecord
 class SharedLog:
     """`ControllerLog` of the leader of `epoch`, from `lead` on until `leads` is false.
 
-    `resigned`: epochs.
+    `resigned`: epochs, in order.
     """
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class SharedLog:
         self.committed = 0
         self.epoch = LeaderEpoch(0)
         self.leads = False
-        self.resigned: set[LeaderEpoch] = set()
+        self.resigned: list[LeaderEpoch] = []
 
     @property
     def end(self) -> Offset:
@@ -35,7 +35,7 @@ class SharedLog:
         return Offset(self.end - 1)
 
     def resign(self, epoch: LeaderEpoch) -> None:
-        self.resigned.add(epoch)
+        self.resigned.append(epoch)
         self.leads = self.leads and epoch != self.epoch
 
     def lead(self) -> None:

@@ -21,53 +21,18 @@ from protocol.messages.kraft_messages import (
 from protocol.messages.leadership_messages import AlterIsrRequest, AlterIsrResponse, IsrChange
 from protocol.messages.message_base import Message
 from protocol.records.compact_fields import uuid_text
-from protocol.records.metadata_codec import decode_metadata_record, encode_metadata_record
-from protocol.records.metadata_records import MetadataBatch, MetadataRecord
+from protocol.records.metadata_records import MetadataRecord
+from verification.kraft.shared_log import SharedLog
 
 ME = BrokerId(100)
 OLD, NEW = "3.9", "4.4"
 
 
-class FakeLog:
-    """A metadata log of a quorum whose leader is this node, from `lead` to `lose`."""
-
-    def __init__(self) -> None:
-        self.batches: list[MetadataBatch] = []
-        self.committed = 0
-        self.epoch = LeaderEpoch(0)
-        self.leads = False
-        self.resigned: list[LeaderEpoch] = []
-
-    @property
-    def end(self) -> Offset:
-        return Offset(self.batches[-1].end if self.batches else 0)
-
-    def append(self, epoch: LeaderEpoch, records: Sequence[MetadataRecord]) -> Offset | None:
-        if not self.leads or epoch != self.epoch:
-            return None
-        stored = tuple(decode_metadata_record(encode_metadata_record(record)) for record in records)
-        self.batches.append(MetadataBatch(self.end, self.end + len(stored), epoch, stored))
-        return Offset(self.end - 1)
-
-    def resign(self, epoch: LeaderEpoch) -> None:
-        self.resigned.append(epoch)
-        self.leads = False
-
-    def lead(self) -> None:
-        self.epoch = LeaderEpoch(self.epoch + 1)
-        self.leads = True
-        self.batches.append(MetadataBatch(self.end, self.end + 1, self.epoch, ()))
-
-    def truncate(self) -> None:
-        """Forget what is not committed, as after another leader's election."""
-        del self.batches[self.committed :]
-
-
 class ControllerCase:
     """A controller and its log; `replies` in the order of their completion."""
 
-    def __init__(self, version: str = NEW, log: FakeLog | None = None, seed: int = 1, **settings: Any) -> None:
-        self.log = log or FakeLog()
+    def __init__(self, version: str = NEW, log: SharedLog | None = None, seed: int = 1, **settings: Any) -> None:
+        self.log = log or SharedLog()
         self.events: list[Event] = []
         self.now_ms = 0.0
         named = {name.replace("_", "."): value for name, value in settings.items()}

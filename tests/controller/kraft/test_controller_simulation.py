@@ -28,7 +28,7 @@ from protocol.messages.placement import (
 )
 from protocol.records.compact_fields import uuid_text
 from protocol.records.metadata_records import MetadataBatch
-from tests.controller.kraft.controller_case import FakeLog
+from verification.kraft.shared_log import SharedLog
 
 BROKERS: Final = tuple(BrokerId(one) for one in range(4))
 STEPS: Final = 1_500
@@ -41,7 +41,7 @@ class Simulation:
     def __init__(self, version: str, seed: int) -> None:
         self.version = version
         self.chance = Chance(seed)
-        self.log = FakeLog()
+        self.log = SharedLog()
         self.now_ms = 0.0
         self.events: list[Event] = []
         settings = {

@@ -25,7 +25,8 @@ from protocol.messages.placement import (
 from protocol.messages.quorum_messages import VoteRequest
 from protocol.records.metadata_records import ConfigRecord, FeatureLevelRecord, NoOpRecord
 from protocol.versions import UnknownVersion
-from tests.controller.kraft.controller_case import ME, NEW, OLD, ControllerCase, FakeLog, registration
+from tests.controller.kraft.controller_case import ME, NEW, OLD, ControllerCase, registration
+from verification.kraft.shared_log import SharedLog
 
 
 def test_a_new_cluster_gets_its_features_at_the_first_claim() -> None:
@@ -205,7 +206,7 @@ def test_a_leader_of_a_new_epoch_stays_active() -> None:
 
 
 def test_a_flood_of_requests_without_a_quorum_is_bounded() -> None:
-    case = ControllerCase(log=FakeLog()).claim()
+    case = ControllerCase(log=SharedLog()).claim()
     requests = [BrokerHeartbeatRequest(BrokerId(0), 1, Offset(0))] * 10_001
     case.sent(registration(0))
     replies = [case.sent(request) for request in requests]
