@@ -4,15 +4,11 @@ It handles registrations, heartbeats, ISR changes and topics. It keeps no sessio
 brokers and changes partitions by `write`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from controller.kraft.controller_log import ControllerLog
-from controller.kraft.metadata_image import MetadataImage
-from protocol.chance import Chance
 from protocol.errors import ErrorCode
-from protocol.events import Event
-from protocol.ids import BrokerId, LeaderEpoch, Offset
+from protocol.ids import BrokerId, LeaderEpoch
 from protocol.machine import Now
 from protocol.messages.administration import CreateTopicsRequest, CreateTopicsResponse, TopicResult
 from protocol.messages.kraft_messages import (
@@ -34,37 +30,17 @@ from protocol.records.metadata_records import (
     RegisterBrokerRecord,
     TopicRecord,
 )
+from tests.emulator.machines.node.stand_in_controller import NO_OP_MS, StandInController
 
-NO_OP_MS = 500.0
 
-
-class SmallController:
+class SmallController(StandInController[Callable[[], None]]):
     """`ControllerMachine` with the least that brokers need. `requests`: all, in order."""
 
-    def __init__(
-        self,
-        me: BrokerId,
-        version: str,
-        settings: Mapping[str, Any],
-        log: ControllerLog,
-        chance: Chance,
-        emit: Callable[[Event], None],
-    ) -> None:
-        self._me = me
-        self._log = log
-        self._chance = chance
-        self._epoch = LeaderEpoch(0)
-        self.active = False
-        self.due_at_ms = float("inf")
-        self.image = MetadataImage()
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self.requests: list[Message] = []
         self.refusals: dict[type[Message], ErrorCode] = {}
         """Errors of every request of a kind."""
-        self._parked: list[tuple[Offset, Callable[[], None]]] = []
-
-    @property
-    def claimed_epoch(self) -> LeaderEpoch:
-        return self._epoch if self.active else LeaderEpoch(-1)
 
     def leader_changed(self, now: Now, leader: BrokerId, epoch: LeaderEpoch) -> None:
         self.active, self._epoch = leader == self._me, epoch
@@ -75,13 +51,11 @@ class SmallController:
     def committed(self, now: Now, batches: Sequence[MetadataBatch]) -> None:
         for batch in batches:
             self.image.apply_batch(batch)
-        done = [reply for offset, reply in self._parked if offset < batches[-1].end]
-        self._parked = [one for one in self._parked if one[0] >= batches[-1].end]
-        for reply in done:
+        for reply in self._completed(batches):
             reply()
 
     def due(self, now: Now) -> None:
-        self.due_at_ms = now.mono_ms + NO_OP_MS
+        self._no_op_due(now)
         self.write([NoOpRecord()])
 
     def write(self, records: Sequence[MetadataRecord], then: Callable[[], None] = lambda: None) -> None:
