@@ -4,7 +4,7 @@ KIP-595 and, from 4.0 on, KIP-996; static voters.
 
 Reading order:
 
-- `settings`; `quorum_features`: behaviour by release;
+- `settings`; behaviour by release is in `protocol.gates`;
 - `quorum_inputs`: inputs and effects of a node;
 - `quorum_log`: the interface of the log, and the rules of divergence; `election_file`: the file `quorum-state`;
 - `epoch_votes`, `epoch_states`, `leader_state`: the states of a node;

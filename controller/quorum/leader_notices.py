@@ -8,16 +8,16 @@ Source: KafkaRaftClient.ListenerContext, pollListeners.
 
 from controller.quorum.epoch_states import EpochState, Resigned
 from controller.quorum.leader_state import Leader
-from controller.quorum.quorum_features import QuorumFeatures
 from controller.quorum.quorum_inputs import Committed, LeaderChanged, QuorumEffect
+from protocol.gates import Gates
 from protocol.ids import FIRST_OFFSET, NO_BROKER, BrokerId, LeaderEpoch
 
 
 class LeaderNotices:
     """Notices of one incarnation. `next_offset`: the first record that was not reported."""
 
-    def __init__(self, features: QuorumFeatures, effects: list[QuorumEffect]) -> None:
-        self._features = features
+    def __init__(self, gates: Gates, effects: list[QuorumEffect]) -> None:
+        self._gates = gates
         self._effects = effects
         self._leader = NO_BROKER
         self._epoch = LeaderEpoch(0)
@@ -35,9 +35,9 @@ class LeaderNotices:
         if isinstance(state, Leader):
             read_beyond = self.next_offset > state.epoch_start
             read_up_to = self.next_offset >= state.epoch_start
-            if read_beyond if self._features.leads_after_change_record else read_up_to:
+            if read_beyond if self._gates.leads_after_change_record else read_up_to:
                 self._report(state.leader, state.epoch)
-        elif not isinstance(state, Resigned) or self._features.resigned_is_notified:
+        elif not isinstance(state, Resigned) or self._gates.resigned_is_notified:
             self._report(state.leader, state.epoch)
 
     def _report(self, leader: BrokerId, epoch: LeaderEpoch) -> None:

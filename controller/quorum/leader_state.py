@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from controller.quorum.epoch_states import EpochState
-from controller.quorum.quorum_features import QuorumFeatures
+from protocol.gates import Gates
 from protocol.ids import NO_BROKER, NO_OFFSET, BrokerId, LeaderEpoch, Offset
 from protocol.records.types import RecordFields
 
@@ -143,9 +143,9 @@ class Leader(EpochState):
 
     # --- check of the quorum ---
 
-    def check_quorum_at_ms(self, features: QuorumFeatures) -> float:
+    def check_quorum_at_ms(self, gates: Gates) -> float:
         """Time at which the leader resigns unless a majority fetches; a single voter never does."""
-        return self.quorum_ends_ms if features.check_quorum and len(self.voters) > 1 else float("inf")
+        return self.quorum_ends_ms if gates.check_quorum and len(self.voters) > 1 else float("inf")
 
     # --- announcements ---
 
@@ -155,10 +155,10 @@ class Leader(EpochState):
     def unacknowledged(self) -> list[BrokerId]:
         return [voter for voter in self.voters if voter not in self._acknowledged]
 
-    def to_announce(self, features: QuorumFeatures, now_ms: float) -> list[BrokerId]:
+    def to_announce(self, gates: Gates, now_ms: float) -> list[BrokerId]:
         """The receivers of a periodic BeginQuorumEpoch."""
         others = [voter for voter in self.voters if voter != self.me]
-        if not features.begins_to_silent_voters_only:
+        if not gates.begins_to_silent_voters_only:
             return others
         since_ms = now_ms - self._begin_period_ms
         never = FetchTimes(float("-inf"), -1.0, NO_OFFSET)

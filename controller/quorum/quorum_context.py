@@ -11,12 +11,12 @@ from controller.quorum.leader_notices import LeaderNotices
 from controller.quorum.leader_state import Leader
 from controller.quorum.parked_fetches import ParkedFetches
 from controller.quorum.peer_requests import PeerRequests
-from controller.quorum.quorum_features import QuorumFeatures
 from controller.quorum.quorum_inputs import QuorumEffect, Respond, SendRequest
 from controller.quorum.quorum_log import QuorumLog
 from controller.quorum.settings import QuorumSettings
 from controller.quorum.state_transitions import QuorumFault, QuorumState
 from protocol.errors import ErrorCode
+from protocol.gates import Gates
 from protocol.ids import NO_BROKER, BrokerId, LeaderEpoch
 from protocol.messages.quorum_messages import QuorumFetchResponse, QuorumRequest, QuorumResponse
 
@@ -32,23 +32,23 @@ class QuorumContext:
         me: BrokerId,
         voters: Sequence[BrokerId],
         settings: QuorumSettings,
-        features: QuorumFeatures,
+        gates: Gates,
         log: QuorumLog,
         store: ElectionStore,
         draw: Callable[[int], int],
     ) -> None:
         self.me = me
         self.settings = settings
-        self.features = features
+        self.gates = gates
         self.log = log
         self.draw = draw
         self.effects: list[QuorumEffect] = []
-        self.quorum = QuorumState(me, voters, settings, features, store, draw)
+        self.quorum = QuorumState(me, voters, settings, gates, store, draw)
         # A fetch of a node from itself finds no leader, so it is left out of the search, unlike in Kafka.
         others = [voter for voter in voters if voter != me]
         self.requests = PeerRequests(others, settings.request_timeout_ms, settings.retry_backoff_ms, draw)
         self.parked = ParkedFetches()
-        self.notices = LeaderNotices(features, self.effects)
+        self.notices = LeaderNotices(gates, self.effects)
         self.shutdown_ends_ms = -1.0
 
     @property
@@ -154,7 +154,7 @@ class QuorumContext:
         Source: binaryExponentialElectionBackoffMs.
         """
         most_ms = self.settings.election_backoff_max_ms
-        if self.features.short_first_backoff:
+        if self.gates.short_first_backoff:
             backoff_ms = SHORT_BACKOFF_STEP_MS * (1 + self.draw(2 << min(10, retries - 1)))
             return min(backoff_ms, most_ms + self.draw(SHORT_BACKOFF_STEP_MS))
         return min(BACKOFF_STEP_MS * self.draw(2 << min(20, retries - 1)), most_ms)

@@ -12,7 +12,6 @@ from controller.quorum.election_file import ElectionStore
 from controller.quorum.epoch_states import Candidate, EpochState
 from controller.quorum.leader_state import Leader
 from controller.quorum.quorum_context import QuorumContext
-from controller.quorum.quorum_features import QuorumFeatures
 from controller.quorum.quorum_inputs import (
     Accepted,
     AppendRequested,
@@ -35,6 +34,7 @@ from controller.quorum.response_handling import ResponseHandling
 from controller.quorum.settings import QuorumSettings
 from controller.quorum.state_polls import StatePolls
 from controller.quorum.state_transitions import QuorumFault
+from protocol.gates import Gates
 from protocol.ids import NO_BROKER, BrokerId
 from protocol.machine import Now
 
@@ -54,13 +54,13 @@ class QuorumNode:
         me: BrokerId,
         voters: Sequence[BrokerId],
         settings: QuorumSettings,
-        features: QuorumFeatures,
+        gates: Gates,
         log: QuorumLog,
         store: ElectionStore,
         draw: Callable[[int], int],
     ) -> None:
         assert voters and len(set(voters)) == len(voters), voters
-        self._context = QuorumContext(me, voters, settings, features, log, store, draw)
+        self._context = QuorumContext(me, voters, settings, gates, log, store, draw)
         self._requests = RequestHandling(self._context)
         self._responses = ResponseHandling(self._context)
         self._polls = StatePolls(self._context, self._requests, self._responses)
@@ -134,7 +134,7 @@ class QuorumNode:
         state = context.state
         if isinstance(state, Candidate):
             context.advance_election(now_ms, state)
-        elif context.quorum.is_only_voter and context.features.pre_vote:
+        elif context.quorum.is_only_voter and context.gates.pre_vote:
             context.become_prospective(now_ms)
         elif context.quorum.is_only_voter:
             context.become_candidate(now_ms)

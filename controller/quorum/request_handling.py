@@ -52,7 +52,7 @@ class RequestHandling:
     def _vote(self, now_ms: float, request: VoteRequest) -> QuorumResponse:
         """Move up to the sender's epoch whatever the answer; write a vote before it is sent."""
         context = self._context
-        if request.pre_vote and not context.features.pre_vote:
+        if request.pre_vote and not context.gates.pre_vote:
             return UNSUPPORTED_PRE_VOTE
         beyond = request.last_epoch > request.epoch if request.pre_vote else request.last_epoch >= request.epoch
         error = self._invalid_sender(request.epoch, request.candidate)
@@ -112,7 +112,7 @@ class RequestHandling:
         if invalid or request.max_wait_ms < 0:
             return self._fetch_error(ErrorCode.INVALID_REQUEST)
         response = self._read(now_ms, request)
-        learns = self._context.features.high_watermark_completes_fetches and (
+        learns = self._context.gates.high_watermark_completes_fetches and (
             request.high_watermark < response.high_watermark
         )
         decided = response.error != ErrorCode.NONE or response.records or response.diverging_epoch >= 0
@@ -170,7 +170,7 @@ class RequestHandling:
         """
         context = self._context
         context.log.note_high_watermark(leader.high_watermark)
-        if context.features.high_watermark_completes_fetches:
+        if context.gates.high_watermark_completes_fetches:
             self._complete(now_ms, context.parked.take_all())
 
     def expire(self, now_ms: float) -> None:

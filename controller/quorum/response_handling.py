@@ -99,7 +99,7 @@ class ResponseHandling:
             return
         if isinstance(state, Prospective):
             self.election_lost(now_ms, state)
-        elif not self._context.features.pre_vote and not state.is_backing_off:
+        elif not self._context.gates.pre_vote and not state.is_backing_off:
             state.backs_off_until_ms = now_ms + self._context.election_backoff_ms(state.retries)
 
     def election_lost(self, now_ms: float, state: Prospective) -> None:

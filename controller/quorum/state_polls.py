@@ -53,7 +53,7 @@ class StatePolls:
 
     def _leader(self, now_ms: float, wall_ms: float, state: Leader) -> float:
         context = self._context
-        check_at_ms = state.check_quorum_at_ms(context.features)
+        check_at_ms = state.check_quorum_at_ms(context.gates)
         if context.is_shutting_down or state.resigns or now_ms >= check_at_ms:
             context.become_resigned(now_ms, state)
             return now_ms
@@ -76,12 +76,12 @@ class StatePolls:
 
     def _announce(self, now_ms: float, state: Leader) -> float:
         """BeginQuorumEpoch, until acknowledged or in periods."""
-        features = self._context.features
+        gates = self._context.gates
         request = BeginQuorumEpochRequest(state.epoch, state.me)
-        if features.begins_until_acknowledged:
+        if gates.begins_until_acknowledged:
             return self._send_to(now_ms, state.unacknowledged(), lambda: request)
         if now_ms >= state.begins_at_ms:
-            self._send_to(now_ms, state.to_announce(features, now_ms), lambda: request)
+            self._send_to(now_ms, state.to_announce(gates, now_ms), lambda: request)
             state.announced(now_ms)
         return state.begins_at_ms
 
@@ -98,7 +98,7 @@ class StatePolls:
             return now_ms
         if now_ms < state.ends_ms:
             return min(state.ends_ms, self._send_votes(now_ms, state))
-        if context.features.pre_vote:
+        if context.gates.pre_vote:
             context.become_prospective(now_ms)
             return now_ms
         state.backs_off_until_ms = now_ms + context.election_backoff_ms(state.retries)
@@ -123,7 +123,7 @@ class StatePolls:
         return self._send_to(now_ms, state.votes.unrecorded, lambda: request)
 
     def _campaign(self, now_ms: float) -> float:
-        if self._context.features.pre_vote:
+        if self._context.gates.pre_vote:
             self._context.become_prospective(now_ms)
         else:
             self._context.become_candidate(now_ms)
@@ -137,7 +137,7 @@ class StatePolls:
             return min(context.shutdown_ends_ms, sends_at_ms)
         if now_ms < state.ends_ms:
             return min(state.ends_ms, sends_at_ms)
-        if context.features.pre_vote:
+        if context.gates.pre_vote:
             context.become_unattached(now_ms, LeaderEpoch(state.epoch + 1))
         else:
             context.become_candidate(now_ms)
@@ -153,7 +153,7 @@ class StatePolls:
             return context.shutdown_ends_ms
         if now_ms >= state.ends_ms:
             return self._campaign(now_ms)
-        return min(state.ends_ms, self._probe(now_ms) if context.features.voters_probe else NEVER_MS)
+        return min(state.ends_ms, self._probe(now_ms) if context.gates.voters_probe else NEVER_MS)
 
     def _follower(self, now_ms: float, state: Follower) -> float:
         context = self._context
@@ -162,7 +162,7 @@ class StatePolls:
                 return context.shutdown_ends_ms
             if now_ms >= state.ends_ms:
                 return self._campaign(now_ms)
-            if not context.features.voters_probe:
+            if not context.gates.voters_probe:
                 return min(state.ends_ms, self._send(now_ms, state.leader, self._fetch_request))
         elif now_ms >= state.ends_ms:
             return self._probe(now_ms)

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from controller.quorum.election_file import Election, ElectionStore, decode_election, encode_election
 from controller.quorum.epoch_states import Candidate, EpochState, Follower, Prospective, Resigned, Unattached
 from controller.quorum.leader_state import Leader
-from controller.quorum.quorum_features import QuorumFeatures
 from controller.quorum.settings import QuorumSettings
+from protocol.gates import Gates
 from protocol.ids import NO_BROKER, NO_OFFSET, BrokerId, LeaderEpoch, Offset
 
 NEVER_MS = float("inf")
@@ -31,14 +31,14 @@ class QuorumState:
         me: BrokerId,
         voters: Sequence[BrokerId],
         settings: QuorumSettings,
-        features: QuorumFeatures,
+        gates: Gates,
         store: ElectionStore,
         draw: Callable[[int], int],
     ) -> None:
         self.me = me
         self.voters = list(voters)
         self._settings = settings
-        self._features = features
+        self._gates = gates
         self._store = store
         self._draw = draw
         self.state: EpochState = Unattached(LeaderEpoch(0), NO_BROKER, NO_BROKER, NO_OFFSET, NEVER_MS)
@@ -55,7 +55,7 @@ class QuorumState:
     def name(self) -> str:
         """The state's name in this release."""
         state = self.state
-        voted = self._features.voted_is_a_state and isinstance(state, Unattached) and state.voted != NO_BROKER
+        voted = self._gates.voted_is_a_state and isinstance(state, Unattached) and state.voted != NO_BROKER
         return "voted" if voted else state.name
 
     # --- start ---
@@ -99,7 +99,7 @@ class QuorumState:
     def _keeps_election_timer(self, state: EpochState) -> bool:
         if isinstance(state, Prospective):
             return not state.votes.is_lost
-        return isinstance(state, Candidate | Unattached) or (isinstance(state, Resigned) and self._features.pre_vote)
+        return isinstance(state, Candidate | Unattached) or (isinstance(state, Resigned) and self._gates.pre_vote)
 
     def add_vote(self, now_ms: float, candidate: BrokerId) -> None:
         """Vote for another node in this epoch; the election timer begins anew."""
@@ -119,7 +119,7 @@ class QuorumState:
         assert leader not in (self.me, NO_BROKER), leader
         assert epoch >= state.epoch, (epoch, state.epoch)
         assert epoch > state.epoch or not isinstance(state, Follower | Leader), state.name
-        keeps = epoch == state.epoch and self._features.pre_vote
+        keeps = epoch == state.epoch and self._gates.pre_vote
         voted = state.voted if keeps else NO_BROKER
         ends_ms = now_ms + self._settings.fetch_timeout_ms
         self._durably(Follower(epoch, leader, voted, state.high_watermark, ends_ms))

@@ -182,7 +182,7 @@ def truncates_to_the_leaders_end() -> Patches:
 
 
 def never_checks_its_quorum() -> Patches:
-    return [(Leader, "check_quorum_at_ms", lambda self, features: float("inf"))]
+    return [(Leader, "check_quorum_at_ms", lambda self, gates: float("inf"))]
 
 
 def takes_an_older_epochs_response() -> Patches:

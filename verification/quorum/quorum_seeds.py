@@ -10,8 +10,8 @@ import traceback
 from random import Random
 from typing import NamedTuple
 
-from controller.quorum.quorum_features import RELEASES
 from controller.quorum.quorum_invariants import InvariantBroken
+from protocol.versions import KRAFT_LADDER
 from verification.quorum.quorum_faults import QuorumFaults
 from verification.quorum.quorum_world import QuorumWorld
 
@@ -40,9 +40,9 @@ def drawn_world(seed: int) -> QuorumWorld:
     """A cluster of one release, or of two during an upgrade."""
     random = Random(seed)
     voters = random.choice((1, 2, 3, 3, 3, 3, 4, 5))
-    versions = [random.choice(RELEASES)]
+    versions = [random.choice(KRAFT_LADDER)]
     if random.random() < 0.3:
-        versions.append(random.choice(RELEASES))
+        versions.append(random.choice(KRAFT_LADDER))
     return QuorumWorld(seed, voters, random.choice((0, 0, 1, 2)), versions)
 
 

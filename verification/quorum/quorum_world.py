@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from controller.quorum.election_file import Election, decode_election
 from controller.quorum.leader_state import Leader
-from controller.quorum.quorum_features import features_of
 from controller.quorum.quorum_inputs import (
     AppendRequested,
     QuorumEffect,
@@ -34,7 +33,9 @@ from controller.quorum.settings import QuorumSettings
 from emulator.machines.node.metadata_log import ElectionFile, MetadataLog
 from emulator.storage.files import NodeKilled
 from emulator.storage.memory_files import MemoryFiles
+from emulator.topology import KRAFT
 from protocol.chance import Chance
+from protocol.gates import gates_for
 from protocol.ids import BrokerId, LeaderEpoch
 from protocol.machine import Now
 from protocol.messages.quorum_messages import QuorumFetchRequest, VoteRequest
@@ -103,7 +104,7 @@ class QuorumWorld:
         self.voters = [BrokerId(number) for number in range(voters)]
         everyone = [BrokerId(number) for number in range(voters + observers)]
         self.nodes = {node: SimulatedNode(node, versions[node % len(versions)]) for node in everyone}
-        checks = all(features_of(one.version).check_quorum for one in self.nodes.values())
+        checks = all(gates_for(one.version, metadata=KRAFT).check_quorum for one in self.nodes.values())
         self.invariants = QuorumInvariants(self.voters, self.settings.fetch_timeout_ms, check_quorum=checks)
         self.cut: set[tuple[BrokerId, BrokerId]] = set()
         """Directed links that lose everything."""
@@ -142,8 +143,8 @@ class QuorumWorld:
         one.incarnation += 1
         one.paused_until_ms = 0.0
         draw = Chance(self.random.getrandbits(32)).below
-        features = features_of(one.version)
-        one.machine = QuorumNode(node, self.voters, self.settings, features, one.log, _WatchedFile(one), draw)
+        gates = gates_for(one.version, metadata=KRAFT)
+        one.machine = QuorumNode(node, self.voters, self.settings, gates, one.log, _WatchedFile(one), draw)
         self._step(one, QuorumStarted())
 
     def kill(self, node: BrokerId, *, power_loss: bool) -> None:

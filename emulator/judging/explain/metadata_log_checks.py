@@ -6,13 +6,13 @@ replay at the end shows each state that the cluster was in.
 
 from collections.abc import Iterator, Mapping
 
-from controller.kraft.controller_features import controller_features_of
 from controller.kraft.metadata_image import MetadataImage, PartitionRegistration
 from emulator.judging.explain.broken_promises import Broken
 from emulator.judging.explain.kraft_settled import controller_parts, members_of
 from emulator.machines.node.quorum_member import QuorumMember
 from emulator.topology import KRAFT
 from emulator.worlds.simulated.world import SimulatedWorld
+from protocol.gates import gates_for
 from protocol.ids import Offset, TopicPartition
 from protocol.records.metadata_records import (
     MetadataBatch,
@@ -27,7 +27,7 @@ def metadata_log_broken(world: SimulatedWorld, version: str) -> Iterator[Broken]
     """Broken promises; none of a cluster with ZooKeeper."""
     if world.topology.metadata != KRAFT:
         return
-    features = controller_features_of(version)
+    gates = gates_for(version, metadata=KRAFT)
     logs: dict[str, list[MetadataBatch]] = {}
     for name, member in members_of(world).items():
         with world.nodes[name].files.unwatched():
@@ -39,8 +39,8 @@ def metadata_log_broken(world: SimulatedWorld, version: str) -> Iterator[Broken]
     longest = max(logs.values(), key=len)
     yield from broken_states(
         longest,
-        elects_fenced=features.elects_fenced_last_known_leader,
-        shrinks_at_restart=features.new_incarnation_leaves_isrs,
+        elects_fenced=gates.elects_fenced_last_known_leader,
+        shrinks_at_restart=gates.new_incarnation_leaves_isrs,
     )
     yield from _terms(members_of(world))
 

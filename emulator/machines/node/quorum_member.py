@@ -11,16 +11,16 @@ from typing import Any, Final
 
 from controller.quorum import quorum_inputs as q
 from controller.quorum.leader_state import Leader
-from controller.quorum.quorum_features import features_of
 from controller.quorum.quorum_node import QuorumNode
 from controller.quorum.settings import QuorumSettings
 from emulator.machines.node.metadata_log import ElectionFile, MetadataLog
 from emulator.machines.node.quorum_connections import PeerConnection
 from emulator.machines.node.quorum_message_validation import is_valid_request, is_valid_response
 from emulator.storage.files import Files, StorageError
-from emulator.topology import Node, Topology, identifier_of
+from emulator.topology import KRAFT, Node, Topology, identifier_of
 from protocol.chance import Chance
 from protocol.events import MetadataCommitted, QuorumStateChanged
+from protocol.gates import gates_for
 from protocol.ids import FIRST_OFFSET, NO_BROKER, BrokerId, LeaderEpoch, Offset
 from protocol.machine import ConnectionAccepted, ConnectionEvent, ConnectionLost, MessageReceived, Now
 from protocol.messages.quorum_messages import QuorumRequest, QuorumResponse
@@ -93,10 +93,10 @@ class QuorumMember:
             self._fail(out, str(error))
             self.deliver(now, out)
             return
-        features = features_of(self._version)
+        gates = gates_for(self._version, metadata=KRAFT)
         store = ElectionFile(self._files)
         voters = sorted(self._voters)
-        self._node = QuorumNode(self.me, voters, self._settings, features, self._log, store, chance.below)
+        self._node = QuorumNode(self.me, voters, self._settings, gates, self._log, store, chance.below)
         for voter, name in self._voters.items():
             if voter != self.me:
                 self._peers[voter] = PeerConnection(

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from controller.quorum.election_file import Election, decode_election, encode_election
 from controller.quorum.leader_state import Leader
-from controller.quorum.quorum_features import features_of
 from controller.quorum.quorum_inputs import (
     AppendRequested,
     QuorumEffect,
@@ -22,6 +21,7 @@ from controller.quorum.settings import QuorumSettings
 from emulator.machines.node.metadata_log import ElectionFile, MetadataLog
 from emulator.storage.memory_files import MemoryFiles
 from protocol.errors import ErrorCode
+from protocol.gates import gates_for
 from protocol.ids import NO_BROKER, NO_OFFSET, BrokerId, LeaderEpoch, Offset
 from protocol.machine import Now
 from protocol.messages.quorum_messages import (
@@ -62,8 +62,8 @@ class QuorumCase:
         self.jitter = jitter
         self.now_ms = 0.0
         self.wakes_at_ms = -1.0
-        features, everyone = features_of(version), [BrokerId(one) for one in voters]
-        self.node = QuorumNode(ME, everyone, settings or QuorumSettings(), features, self.log, self.store, self.draw)
+        gates, everyone = gates_for(version, metadata="kraft"), [BrokerId(one) for one in voters]
+        self.node = QuorumNode(ME, everyone, settings or QuorumSettings(), gates, self.log, self.store, self.draw)
 
     def draw(self, bound: int) -> int:
         return min(self.jitter, bound - 1)
