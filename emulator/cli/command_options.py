@@ -167,6 +167,8 @@ class SweepOptions:
     cut.at_s=5,12; repeatable."""
     kafka_version: str | None = None
     """The brokers' versions, A,B."""
+    metadata: Metadata | None = None
+    """Store of the clusters' metadata; by default as for `run`, by the version of each run."""
     seeds: str | None = None
     """Seeds A..B, both included, of each combination; by default 1..10."""
     files: Files = ()
@@ -261,7 +263,7 @@ class UpOptions:
     """The cluster's name; by default the topology's."""
     settings: Settings = Settings()
     metadata: Metadata | None = None
-    """Store of the cluster's metadata; by default ZooKeeper up to Kafka 3.9, KRaft from 4.0 on."""
+    """Store of the cluster's metadata; by default ZooKeeper up to Kafka 3.2, KRaft from 3.3 on."""
     controllers: Controllers | None = None
     """In KRaft: controllers in nodes of their own (separate, the default), or brokers that are
     controllers too (combined)."""
