@@ -194,6 +194,12 @@ class AdviseOptions:
     """Options of `faultline advise`."""
 
     kafka_version: KafkaVersion = None
+    metadata: Metadata | None = None
+    """Store of the cluster's metadata; by default that of the settings files or the
+    topology, else ZooKeeper up to Kafka 3.2 and KRaft from 3.3 on."""
+    controllers: Controllers | None = None
+    """In KRaft: controllers in nodes of their own (separate), or brokers that are
+    controllers too (combined); by default as in process.roles, else separate."""
     overrides: AnySetting = ()
     seeds: str | None = None
     """Seeds A..B, both included, of each fault; by default 1..3, and 1 of each pair."""
