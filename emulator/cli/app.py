@@ -128,6 +128,13 @@ app.command(
 
 
 app.command(
+    "emulator.cli.commands.incident_command:incident_command",
+    name="incident",
+    help="Name an imported incident's fault, its effects, the records at stake, and settings against it.",
+)
+
+
+app.command(
     "emulator.cli.commands.explain:explain_command",
     name="explain",
     help="Trace a record as a chain of causes: its sends, appends, acknowledgements and truncations.",

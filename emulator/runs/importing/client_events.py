@@ -13,7 +13,7 @@ from functools import lru_cache
 from emulator.runs.importing.append_places import BatchAt
 from emulator.runs.importing.clients_file import Sent
 from emulator.runs.importing.event_files import CLIENT_NODE
-from emulator.runs.importing.node_story import NodeEvent
+from emulator.runs.importing.line_events import NodeEvent
 from emulator.runs.importing.replica_contents import ReplicaContents
 from protocol import events as e
 from protocol.events.record_values import values_text

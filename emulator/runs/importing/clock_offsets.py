@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
-from emulator.runs.importing.node_story import NodeEvent, Notice
+from emulator.runs.importing.line_events import NodeEvent, Notice
 from protocol import events as e
 
 TOLERANCE_MS: Final = 250.0

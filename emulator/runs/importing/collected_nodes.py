@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from emulator.runs.importing.byte_lines import ByteLines, DamagedArchive
+from emulator.runs.importing.line_events import node_named
 from emulator.runs.importing.line_layouts import LineLayout
 from emulator.runs.importing.log_reader import SAMPLE_LINES, layout_of
-from emulator.runs.importing.node_story import node_named
 from emulator.runs.importing.replica_contents import DataFolder, data_folder, is_segment, properties_of
 from emulator.storage.log_directory import META_PROPERTIES
 from protocol.ids import topic_partition_of

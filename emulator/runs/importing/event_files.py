@@ -7,7 +7,7 @@ from typing import BinaryIO, Final
 import msgspec
 
 from emulator.run_layout import EVENT_SUFFIX
-from emulator.runs.importing.node_story import NodeEvent
+from emulator.runs.importing.line_events import NodeEvent
 from protocol import events as e
 from protocol.events import EVENT_FORMAT
 from protocol.kinds import ExitKind

@@ -6,7 +6,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from emulator.runs.importing.node_story import NodeEvent
+from emulator.runs.importing.line_events import NodeEvent
 from protocol.events import EVENTS, Event
 
 _encode = msgspec.json.Encoder().encode

@@ -61,7 +61,7 @@ class Noticed(msgspec.Struct):
 
 
 class ReplicaRecord(msgspec.Struct):
-    """A collected replica; `is_copy`: of an earlier copy."""
+    """A collected replica; `is_copy`: of an earlier copy. `folder`: below the run's directory."""
 
     node: str
     partition: str

@@ -2,6 +2,7 @@
 
     RUN/events/NODE.INCARNATION.jsonl     neutral events; `cause` is FILE:LINE, or FILE@BYTE of a segment
     RUN/data/NODE/...                     the collected log directories (hard links, or copies)
+    RUN/copies/NODE-N/...                 earlier copies of them
     RUN/settings.json                     versions, settings of the nodes, and what the audit lacks
     RUN/import.json                       what was read, with what was noticed (`emulator.runs.importing.import_record`)
     RUN/import-quarantine.jsonl           lines that are no whole entries, the first of each file
@@ -42,16 +43,24 @@ from emulator.runs.importing.import_record import (
     Noticed,
     ReplicaRecord,
 )
+from emulator.runs.importing.line_events import NodeEvent, Notice
 from emulator.runs.importing.metadata_states import committed_events, longest_metadata_log
 from emulator.runs.importing.node_lines import FileReport, NodeLines
-from emulator.runs.importing.node_story import NodeEvent, NodeStory, Notice
-from emulator.runs.importing.replica_contents import BATCHES_MAX, ReplicaContents, contents_of, is_metadata_log
+from emulator.runs.importing.node_story import NodeStory
+from emulator.runs.importing.replica_contents import (
+    BATCHES_MAX,
+    DataFolder,
+    ReplicaContents,
+    contents_of,
+    is_metadata_log,
+)
 from protocol import events as e
 from protocol.ids import TopicPartition
 
 IMPORTER: Final = "importer"
 """Name under which the import writes what it infers: the end of a process that logged none."""
 NOTICES_MAX: Final = 20_000
+COPIES_FOLDER: Final = "copies"
 QUARANTINED_MAX: Final = 200
 """Lines of each file in the quarantine; the record has their number."""
 COPIED_NAMES: Final = (".log", "-checkpoint", ".metadata", ".properties", "quorum-state", ".checkpoint")
@@ -71,6 +80,7 @@ class _Node:
         self.last_ms = float("-inf")
         self.last_incarnation = 1
         self.counts: defaultdict[str, int] = defaultdict(int)
+        self.places: dict[Path, Path] = {}
 
 
 class RunImport:
@@ -113,7 +123,13 @@ class RunImport:
                     left -= len(contents.batches)
                     found.append(contents)
         for folder in node.collected.data:
-            _copy(folder.path, self._out / DATA_FOLDER / node.collected.name, folder.partitions)
+            self._take(node, folder, Path(DATA_FOLDER, node.collected.name))
+        for number, folder in enumerate(node.collected.copies, start=1):
+            self._take(node, folder, Path(COPIES_FOLDER, f"{node.collected.name}-{number}"))
+
+    def _take(self, node: _Node, folder: DataFolder, target: Path) -> None:
+        _copy(folder.path, self._out / target, folder.partitions)
+        node.places |= {folder.path / name: target / name for name in folder.partitions}
 
     def _read_metadata(self) -> None:
         logs = [
@@ -329,9 +345,11 @@ class RunImport:
             problems=self._problems(),
             notices=[_noticed(node, notice) for node, notice in notices],
             replicas=[
-                ReplicaRecord(name, one.name, str(one.folder), one.log_start, one.log_end, is_copy,
-                              one.high_watermark if one.high_watermark is not None else -1)
-                for name, one, is_copy in self._all_replicas()
+                ReplicaRecord(node.collected.name, one.name, str(node.places[one.folder]), one.log_start, one.log_end,
+                              is_copy, one.high_watermark if one.high_watermark is not None else -1)
+                for node in self._nodes
+                for is_copy, replicas in ((False, node.replicas), (True, node.copies))
+                for one in replicas
             ],
         )  # fmt: skip
 

@@ -92,6 +92,7 @@ OF_REAL_BROKERS: Final = (
           "Registered {rest}kafka:type=kafka.Log4jController{rest}MBean", "node_started"),
     _form("process-begins", "Log4jControllerRegistration$|Log4jControllerRegistration", "4.0",
           "Registered `kafka:type=kafka.Log4jController` MBean", "node_started"),
+    _form("config", "KafkaConfig", "0.8.2", "KafkaConfig values: {rest}", "node_started: its time, before 1.0"),
     _form("server-starts", "KafkaServer", "0.8.2", "starting", "node_started"),
     _form("server-starts", "BrokerServer", "2.8",
           "[BrokerServer id={broker}] Transition from SHUTDOWN to STARTING", "node_started"),

@@ -30,6 +30,8 @@ _CONTINUES: Final = re.compile(
     rb"\s|Caused by:|Suppressed:|\.\.\.|[\w.$]+(?:Exception|Error|Throwable)\b|\)|\}|\]|$|<", re.IGNORECASE
 )
 """Lines that Java writes after an entry: frames of a stack, causes, values of settings."""
+CONFIG: Final = b"KafkaConfig values: "
+"""First line of a start's settings, which follow on lines of their own."""
 FULL_DISK: Final = b"No space left on device"
 
 
@@ -130,6 +132,8 @@ class LogReader:
                 self._damaged(number - 1, "truncated", self._last)
             self._open = not ends
             self.entries += 1
+            if not ends and CONFIG in line:
+                yield from self._config(line, number)
             if line[:24] != stamp:
                 self.lines = number
                 stamp = self._stamp = line[:24]
@@ -146,6 +150,12 @@ class LogReader:
                 if matched is not None:
                     yield Found(found.wall_ms, *matched, number, self._before(found))
         self.lines = number
+
+    def _config(self, line: bytes, number: int) -> Iterator[Found]:
+        found = self._layout.header(line + b" (kafka.server.KafkaConfig)")
+        if found is not None:
+            before = found.wall_ms if self.last_ms is None else self.last_ms
+            yield Found(found.wall_ms, "config", {}, number, before)
 
     def _others(self, block: list[bytes]) -> Iterator[Found]:
         header, match = self._layout.header, DISPATCH.match

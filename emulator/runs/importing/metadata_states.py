@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from emulator.runs.importing.node_story import NodeEvent
+from emulator.runs.importing.line_events import NodeEvent
 from emulator.runs.importing.replica_contents import MetadataEntry, ReplicaContents, metadata_entries
 from protocol import events as e
 from protocol.records.errors import RecordsError
