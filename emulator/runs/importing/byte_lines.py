@@ -55,10 +55,9 @@ class ByteLines:
                 skipping = False
             lines = (rest + chunk).split(b"\n")
             rest = lines.pop()
-            for index, line in enumerate(lines) if len(chunk) + len(rest) > LINE_BYTES_MAX else ():
-                if len(line) > LINE_BYTES_MAX:
-                    self.too_long.append(number + index + 1)
-                    lines[index] = b""
+            if lines and len(lines[0]) > LINE_BYTES_MAX:  # a chunk is shorter, so no other line can be
+                self.too_long.append(number + 1)
+                lines[0] = b""
             if len(rest) > LINE_BYTES_MAX:
                 lines.append(b"")
                 self.too_long.append(number + len(lines))
@@ -80,6 +79,7 @@ class ByteLines:
     def _expanded(self, compressed: Iterator[bytes]) -> Iterator[bytes]:
         expander = zlib.decompressobj(GZIP_WINDOW)
         expanded = 0
+        within = False
         for data in compressed:
             self.read_bytes += len(data)
             while data:
@@ -87,6 +87,7 @@ class ByteLines:
                     chunk = expander.decompress(data, CHUNK_BYTES)
                 except zlib.error as error:
                     raise DamagedArchive(f"{self.path}: is no gzip file, or damaged: {error}") from error
+                within = not expander.eof
                 expanded += len(chunk)
                 if expanded > max(EXPANSION_BYTES_MIN, EXPANSION_MAX * self.read_bytes):
                     raise DamagedArchive(
@@ -98,5 +99,5 @@ class ByteLines:
                 if expander.eof:  # a further member: files that were joined
                     data = expander.unused_data
                     expander = zlib.decompressobj(GZIP_WINDOW)
-        if not expander.eof and expander.unused_data == b"" and expanded and expander.unconsumed_tail:
-            raise DamagedArchive(f"{self.path}: ends early")
+        if within:
+            raise DamagedArchive(f"{self.path}: ends early; what precedes its end was read")

@@ -2,11 +2,11 @@
 
 An event at X before one at Y says: the clock of Y is ahead of that of X by at most the difference of their times. All
 pairs together are difference constraints. Shortest paths from one node give the bounds of each other node's clock. A
-clock that may be right counts as right; otherwise the nearest bound is taken.
+clock that may be right counts as right; otherwise the middle of its bounds is taken.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from emulator.runs.importing.line_events import NodeEvent, Notice
@@ -96,7 +96,8 @@ class ClockMarks:
             least, most = -lower.get(name, float("inf")), upper.get(name, float("inf"))
             if least <= TOLERANCE_MS and most >= -TOLERANCE_MS:
                 continue
-            found.append(Offset(name, most if most < 0 else least, reference, pairs[name]))
+            ends = [bound for bound in (least, most) if abs(bound) < float("inf")]
+            found.append(Offset(name, sum(ends) / len(ends), reference, pairs[name]))
         return found, []
 
 
@@ -133,6 +134,18 @@ def _marks_of(node: str, timed: NodeEvent) -> Iterable[Mark]:
     elif isinstance(event, e.BrokersSeen):
         for broker in filter(None, event.added.split(",")):
             yield Mark(node, at, ("registered", f"broker-{broker}"), False)
+
+
+def starts(node: str, times: Sequence[float], registered: Sequence[tuple[str, float]]) -> Iterable[Mark]:
+    """A broker of KRaft starts before its registration is in the metadata log.
+
+    `registered`: (node of the log's clock, time) of each; as many as starts, or none is paired.
+    """
+    if len(times) != len(registered):
+        return
+    for number, (start_ms, (clock, at_ms)) in enumerate(zip(times, registered, strict=True)):
+        yield Mark(node, start_ms, ("started", node, number), True)
+        yield Mark(clock, at_ms, ("started", node, number), False)
 
 
 def registrations(node: str, notices: Iterable[Notice]) -> Iterable[Mark]:

@@ -170,13 +170,25 @@ def _sample(
     folder.logs.append(LogFile(path, shown, size, layout, times[0] if times else 0.0, ids, version, kinds))
 
 
+def _readable(source: ByteLines) -> Iterator[list[bytes]]:
+    """Blocks of a file up to its damage; an import reports that when it reads the file."""
+    count = 0
+    try:
+        for block in source.blocks():
+            count += 1
+            yield block
+    except DamagedArchive:
+        if not count:
+            raise
+
+
 def _beginning(path: Path) -> tuple[list[bytes], str]:
     """(first lines, Kafka's version as the first part says it)."""
     source = ByteLines(path)
     lines: list[bytes] = []
     read = 0
     version = ""
-    for block in source.blocks():
+    for block in _readable(source):
         lines += block[: max(0, 2 * SAMPLE_LINES - len(lines))]
         for line in block:
             read += len(line)

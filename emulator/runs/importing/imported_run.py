@@ -29,7 +29,7 @@ from emulator.runs.importing import evidence_limits as limits
 from emulator.runs.importing.append_places import Marker, marker_of, place_batches
 from emulator.runs.importing.client_events import ClientEvents
 from emulator.runs.importing.clients_file import Sent
-from emulator.runs.importing.clock_offsets import ClockMarks, registrations
+from emulator.runs.importing.clock_offsets import ClockMarks, registrations, starts
 from emulator.runs.importing.collected_nodes import CollectedNode
 from emulator.runs.importing.event_files import EventFiles
 from emulator.runs.importing.event_spool import EventSpool
@@ -170,6 +170,14 @@ class RunImport:
         active = self._metadata_clock()
         for timed in self._committed:
             self._marks.note_committed(timed, active(timed))
+        for node in self._nodes:
+            registered = [
+                (active(timed), timed.wall_ms) for timed in self._committed
+                if isinstance(timed.event, e.BrokerRegistrationCommitted) and timed.event.change == "registered"
+                and timed.event.broker == node.collected.number and "broker" in node.collected.roles
+            ]  # fmt: skip
+            for mark in starts(node.collected.name, node.story.starts, registered):
+                self._marks.add(mark)
         offsets, contradictions = self._marks.offsets(node.collected.name for node in self._nodes)
         ahead = {one.node: one.ahead_ms for one in offsets}
         began = [

@@ -62,7 +62,8 @@ class LineForm(NamedTuple):
 class Found(NamedTuple):
     """A matched line.
 
-    `form`: its name in the table; `line`: its number in the file, from 1; `before_ms`: time of the entry before it.
+    `form`: its name in the table; `line`: its number in the file, from 1; `before_ms`: of a process's start, the time
+    of the entry before it.
     """
 
     wall_ms: float

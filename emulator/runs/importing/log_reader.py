@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from emulator.runs.importing.byte_lines import ByteLines
 from emulator.runs.importing.line_forms import Found, Matcher, fields_of, matcher
-from emulator.runs.importing.line_layouts import KNOWN_PATTERNS, Header, LineLayout
+from emulator.runs.importing.line_layouts import KNOWN_PATTERNS, LineLayout
 from emulator.runs.importing.line_table import FORMS, SHORT_LOGGERS
 
 KEY_BYTES: Final = 12
@@ -30,8 +30,12 @@ _CONTINUES: Final = re.compile(
     rb"\s|Caused by:|Suppressed:|\.\.\.|[\w.$]+(?:Exception|Error|Throwable)\b|\)|\}|\]|$|<", re.IGNORECASE
 )
 """Lines that Java writes after an entry: frames of a stack, causes, values of settings."""
-CONFIG: Final = b"KafkaConfig values: "
+CONFIG: Final = b"KafkaConfig values:"
 """First line of a start's settings, which follow on lines of their own."""
+BEGINNINGS: Final = frozenset(("process-begins", "server-starts", "controller-starts"))
+"""Forms of a process's start, of which the time of the entry before matters."""
+_INDENTED: Final = (b"\t", b" ", b"")
+"""Beginnings of lines that continue an entry."""
 FULL_DISK: Final = b"No space left on device"
 
 
@@ -96,9 +100,9 @@ class LogReader:
         self.backwards = 0
         self.full_disk_at: list[float] = []
         self.silences: list[tuple[float, float]] = []
-        self._before_ms: float | None = None
         self._open = False
-        self._stamp = b""
+        self._second = b""
+        self._hours: dict[bytes, float] = {}
         self._last: bytes = b""
 
     def found(self) -> Iterator[Found]:
@@ -110,52 +114,83 @@ class LogReader:
                 self._damaged(number, "too-long", b"")
         if self._open:
             self._damaged(self.lines, "truncated", self._last)
+        if self.last_ms is not None and self._last:
+            self.last_ms = max(self.last_ms, self._time_of(self._last, self.last_ms))
 
     def _kafkas(self, block: list[bytes]) -> Iterator[Found]:
         """Kafka's own layout: `[` begins an entry, `(logger)` ends it."""
-        keys, header, match = DISPATCH.keys, self._layout.header, DISPATCH.match
-        number = self.lines
-        stamp = self._stamp
+        keys, number, second, open_entry, last = DISPATCH.keys, self.lines, self._second, self._open, self._last
+        entries = 0
         for line in block:
             number += 1
-            if line[-1:] == b"\r":
-                line = line[:-1]
+            if line[:2] != b"[2":
+                if line[:1] in _INDENTED and line[-1:] != b")" and FULL_DISK not in line:
+                    continue
+                self.lines, self._open, self._last = number, open_entry, last
+                self._continued(line)
+                open_entry = self._open
+                continue
+            if line[-1:] != b")":
+                line = line.rstrip(b"\r ")
             if b"\x1b" in line:
                 line = _ESCAPES.sub(b"", line)
-            if line[:2] != b"[2" and line[:2] != b"[1":
+            if open_entry:
                 self.lines = number
-                self._continued(line)
-                continue
-            ends = line[-1:] == b")" or line[-2:] == b") "
-            if self._open:
-                self.lines = number
-                self._damaged(number - 1, "truncated", self._last)
-            self._open = not ends
-            self.entries += 1
-            if not ends and CONFIG in line:
-                yield from self._config(line, number)
-            if line[:24] != stamp:
-                self.lines = number
-                stamp = self._stamp = line[:24]
-                self._timed(line)
-            self._last = line
-            if line[-KEY_BYTES:] in keys:
-                found = header(line)
-                if found is None:
-                    self.lines = number
-                    self._damaged(number, "truncated", line)
-                    self.entries -= 1
-                    continue
-                matched = match(found.logger, found.message)
-                if matched is not None:
-                    yield Found(found.wall_ms, *matched, number, self._before(found))
-        self.lines = number
+                self._damaged(number - 1, "truncated", last)
+            open_entry = line[-1:] != b")"
+            entries += 1
+            if line[:20] != second:
+                self.lines, self._open = number, open_entry
+                if not self._timed(line):
+                    open_entry = False
+                second = line[:20]
+            if open_entry and CONFIG in line:
+                yield from self._config(line, number, last)
+            elif line[-KEY_BYTES:] in keys:
+                found = self._matched(line, number, last)
+                if found is not None:
+                    yield found
+            last = line
+        self.lines, self._second, self._open, self._last = number, second, open_entry, last
+        self.entries += entries
 
-    def _config(self, line: bytes, number: int) -> Iterator[Found]:
+    def _matched(self, line: bytes, number: int, before: bytes) -> Found | None:
+        """The match of a whole entry; None: no form has it."""
+        logger = line[line.rfind(b"(") + 1 : -1]
+        for one in DISPATCH.of_logger.get(logger[logger.rfind(b".") + 1 :], ()):
+            if one.needle not in line:
+                continue
+            header = self._header(line)
+            if header is None:
+                self._damaged(number, "truncated", line)
+                return None
+            wall_ms, message = header
+            fields = fields_of(one, message)
+            if fields is not None:
+                name = one.form.name
+                before_ms = self._time_of(before, wall_ms) if name in BEGINNINGS else wall_ms
+                return Found(wall_ms, name, fields, number, before_ms)
+        return None
+
+    def _header(self, line: bytes) -> tuple[float, bytes] | None:
+        """(time, message) of a whole entry in Kafka's layout; the hour of the last entries is known."""
+        base_ms, begin = self._hours.get(line[1:14]), line.find(b" ", 26) + 1
+        minute, second, millis = line[15:17], line[18:20], line[21:24]
+        if base_ms is None or line[20:21] != b"," or line[24:26] != b"] " or not (minute + second + millis).isdigit():
+            header = self._layout.header(line)
+            return None if header is None else (header.wall_ms, header.message)
+        wall_ms = base_ms + int(minute) * 60_000 + int(second) * 1_000 + int(millis)
+        return wall_ms, line[begin : line.rfind(b" (")]
+
+    def _time_of(self, line: bytes, default: float) -> float:
+        """Time of an entry, whole or not."""
+        header = self._layout.header(line) or self._layout.header(line + b" (x)")
+        return default if header is None else header.wall_ms
+
+    def _config(self, line: bytes, number: int, before: bytes) -> Iterator[Found]:
         found = self._layout.header(line + b" (kafka.server.KafkaConfig)")
         if found is not None:
-            before = found.wall_ms if self.last_ms is None else self.last_ms
-            yield Found(found.wall_ms, "config", {}, number, before)
+            yield Found(found.wall_ms, "config", {}, number, self._time_of(before, found.wall_ms))
 
     def _others(self, block: list[bytes]) -> Iterator[Found]:
         header, match = self._layout.header, DISPATCH.match
@@ -170,10 +205,11 @@ class LogReader:
                 continue
             self.entries += 1
             self._last = line
-            self._note_time(found)
+            before_ms = self.last_ms
+            self._note_time(found.wall_ms)
             matched = match(found.logger, found.message)
             if matched is not None:
-                yield Found(found.wall_ms, *matched, self.lines, self._before(found))
+                yield Found(found.wall_ms, *matched, self.lines, found.wall_ms if before_ms is None else before_ms)
 
     def _continued(self, line: bytes) -> None:
         """A line that begins no entry."""
@@ -190,15 +226,24 @@ class LogReader:
         elif not self._open and not _CONTINUES.match(line):
             self._damaged(self.lines, "foreign", line)
 
-    def _timed(self, line: bytes) -> None:
-        found = self._layout.header(line) or self._layout.header(line + b" (x)")
-        if found is not None:
-            self._note_time(found)
-        else:
+    def _timed(self, line: bytes) -> bool:
+        """Note an entry's time, in seconds; False: its date is none."""
+        base_ms = self._hours.get(line[1:14])
+        minute, second = line[15:17], line[18:20]
+        if base_ms is not None and minute.isdigit() and second.isdigit() and line[14:15] == b":" == line[17:18]:
+            self._note_time(base_ms + int(minute) * 60_000 + int(second) * 1_000)
+            return True
+        header = self._layout.header(line) or self._layout.header(line + b" (x)")
+        if header is None:
             self._damaged(self.lines, "truncated", line)
+            return False
+        if minute.isdigit() and second.isdigit():
+            whole_ms = header.wall_ms - header.wall_ms % 1_000
+            self._hours = {line[1:14]: whole_ms - int(minute) * 60_000 - int(second) * 1_000}
+        self._note_time(header.wall_ms)
+        return True
 
-    def _note_time(self, found: Header) -> None:
-        at = found.wall_ms
+    def _note_time(self, at: float) -> None:
         if self.last_ms is None:
             self.first_ms = at
         elif at < self.last_ms:
@@ -208,10 +253,7 @@ class LogReader:
             self.silences.append((at - self.last_ms, self.last_ms))
             if len(self.silences) > 2 * SILENCES_KEPT_MAX:
                 self.silences = sorted(self.silences, reverse=True)[:SILENCES_KEPT_MAX]
-        self._before_ms, self.last_ms = self.last_ms, at
-
-    def _before(self, found: Header) -> float:
-        return found.wall_ms if self._before_ms is None else self._before_ms
+        self.last_ms = at
 
     def _damaged(self, number: int, what: str, text: bytes) -> None:
         self.damaged[what] += 1

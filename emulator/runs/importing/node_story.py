@@ -38,6 +38,8 @@ class NodeStory(ReplicaLines, ControllerLines):
         """{incarnation: whether its lines say that it shut down}."""
         self.deaths: list[tuple[float, int]] = []
         """(time of its last line, incarnation) of those that ended without a word."""
+        self.starts: list[float] = []
+        """Times of the starts that its lines have."""
         self.notices: list[Notice] = []
         self._last_ms = 0.0
         self._config = Found(float("-inf"), "config", {}, 0, 0.0)
@@ -159,6 +161,7 @@ class NodeStory(ReplicaLines, ControllerLines):
             return
         self._begin(found.wall_ms)
         self._seen_starts = {found.form}
+        self.starts.append(found.wall_ms)
 
     def _begin(self, at: float) -> None:
         if self.incarnation:

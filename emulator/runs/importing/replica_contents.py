@@ -23,6 +23,7 @@ from emulator.storage.log_directory import (
     PARTITION_METADATA,
     SEGMENT_SUFFIX,
 )
+from protocol.events.event_parsing import NUMBER_MAX
 from protocol.ids import Offset, TopicPartition, topic_partition_of, topic_partition_text
 from protocol.records import format as records
 from protocol.records.errors import CorruptRecord, RecordsError
@@ -158,6 +159,9 @@ def _read_segment(
                 for position, header in headers:
                     if len(batches) >= batches_left:
                         problems.append(f"{path / name}: more than {BATCHES_MAX} batches; import fewer partitions")
+                        return end
+                    if not end <= header.base_offset <= header.last_offset < NUMBER_MAX:
+                        problems.append(f"{path / name}: the batch at byte {position} has an impossible offset")
                         return end
                     if not records.has_right_crc(view, position, header):
                         problems.append(f"{path / name}: the batch at byte {position} has a wrong checksum")
