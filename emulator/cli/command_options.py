@@ -221,7 +221,8 @@ class AdviseOptions:
     controllers too (combined); by default as in process.roles, else separate."""
     overrides: AnySetting = ()
     seeds: str | None = None
-    """Seeds A..B, both included, of each fault; by default 1..3, and 1 of each pair."""
+    """Seeds A..B, both included, of each fault; by default 1..3, in KRaft
+    mode 1..2, and 1 of each pair."""
     pairs: bool = False
     """Then also play all pairs of faults."""
     runs: int | None = None
