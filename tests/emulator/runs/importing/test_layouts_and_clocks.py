@@ -22,7 +22,7 @@ AT_MS = 1795923533658.0
         ("%d %-5p [%t] %c - %m%n", b"2026-11-29 03:38:53,658 INFO  [main] kafka.server.KafkaServer - text (of) it"),
         ("%d{dd/MM/yyyy HH:mm:ss.SSS} %c %m", b"29/11/2026 03:38:53.658 kafka.server.KafkaServer text (of) it"),
         ("%d{UNIX_MILLIS} %c %m", b"1795923533658 kafka.server.KafkaServer text (of) it"),
-        ("%d{yyyy-MM-dd HH:mm:ss,SSSXXX} %c %m", b"2026-11-29 05:38:53,658+02:00 kafka.server.KafkaServer text (of) it"),
+        ("%d{yyyy-MM-dd HH:mm:ss,SSSXX} %c %m", b"2026-11-29 05:38:53,658+02:00 kafka.server.KafkaServer text (of) it"),
     ],
 )  # fmt: skip
 def test_a_layout_reads_its_line(pattern: str, line: bytes) -> None:
