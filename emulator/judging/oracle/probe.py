@@ -95,7 +95,8 @@ class Probe:
             watch.found = {topic_partition: log.log_end for topic_partition, log in logs.items()}
             ends = {self._key(topic_partition): log for topic_partition, log in logs.items()}
             known = {self._key(topic_partition): offset for topic_partition, offset in watch.checkpointed.items()}
-            self.kept.loaded(watch.name, node.incarnation, ends, known)
+            begun = {self._key(found): one.leader_epoch for found, one in watch.partitions.items() if one.leads}
+            self.kept.loaded(watch.name, node.incarnation, ends, known, begun)
         if watch.loading:
             self._loaded(watch)
         seen = watch.seen
