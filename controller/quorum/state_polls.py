@@ -8,6 +8,7 @@ Source: KafkaRaftClient.pollLeader, pollCandidate, pollProspective, pollFollower
 """
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from controller.quorum.epoch_states import Candidate, Follower, Prospective, Resigned, Unattached
 from controller.quorum.leader_state import Leader
@@ -25,6 +26,12 @@ from protocol.messages.quorum_messages import (
     VoteRequest,
 )
 
+PROBE_PAUSE_MS: Final = 20.0
+"""Least time between two fetches of a search for a leader.
+
+Departure: Kafka fetches again at each response, hundreds of times a second, until there is a leader.
+"""
+
 
 class StatePolls:
     """Polls of one node."""
@@ -33,6 +40,8 @@ class StatePolls:
         self._context = context
         self._requests = requests
         self._responses = responses
+        self._probes_at_ms = 0.0
+        """Time from which the next fetch of a search may be sent."""
 
     def poll(self, now_ms: float, wall_ms: float) -> float:
         state = self._context.state
@@ -185,9 +194,12 @@ class StatePolls:
 
     def _probe(self, now_ms: float) -> float:
         """Fetch from any voter, to find a leader. Source: maybeSendFetchToAnyBootstrap."""
+        if now_ms < self._probes_at_ms:
+            return self._probes_at_ms
         server = self._context.requests.ready_server(now_ms)
         if server is None:
             return self._context.requests.server_ready_at_ms(now_ms)
+        self._probes_at_ms = now_ms + PROBE_PAUSE_MS
         return self._send(now_ms, server, self._fetch_request)
 
     def _fetch_request(self) -> QuorumFetchRequest:

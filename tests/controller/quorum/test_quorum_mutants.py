@@ -11,7 +11,7 @@ from verification.quorum.mutant_search import search
 from verification.quorum.quorum_mutants import QUORUM_MUTANTS
 
 FIRST = {
-    "votes-twice": 11, "forgets-its-vote": 60, "votes-for-a-shorter-log": 4, "campaigns-in-the-same-epoch": 4,
+    "votes-twice": 11, "forgets-its-vote": 245, "votes-for-a-shorter-log": 4, "campaigns-in-the-same-epoch": 12,
     "commits-an-old-epochs-entry": 5, "counts-observers": 3, "fetches-before-the-sync": 2, "compares-no-logs": 3,
     "truncates-to-the-leaders-end": 4, "never-checks-its-quorum": 3, "takes-an-older-epochs-response": 3,
 }  # fmt: skip
