@@ -36,14 +36,15 @@ class RequestHandling:
     def handle(self, now_ms: float, received: RequestReceived) -> None:
         request = received.request
         response: QuorumResponse | None
-        if isinstance(request, VoteRequest):
+        if type(request) is QuorumFetchRequest:  # almost all
+            response = self._fetch(now_ms, received.sender, received.correlation, request)
+        elif isinstance(request, VoteRequest):
             response = self._vote(now_ms, request)
         elif isinstance(request, BeginQuorumEpochRequest):
             response = self._begin(now_ms, request)
-        elif isinstance(request, EndQuorumEpochRequest):
-            response = self._end(now_ms, request)
         else:
-            response = self._fetch(now_ms, received.sender, received.correlation, request)
+            assert isinstance(request, EndQuorumEpochRequest), request
+            response = self._end(now_ms, request)
         if response is not None:
             self._context.respond(received.sender, received.correlation, response)
 

@@ -53,17 +53,18 @@ class ResponseHandling:
             return common
         if response.error != ErrorCode.NONE:
             return False
-        if isinstance(response, VoteResponse):
+        if type(response) is QuorumFetchResponse:  # almost all
+            self._fetched(now_ms, response)
+        elif isinstance(response, VoteResponse):
             self._voted(now_ms, sender, response)
         elif isinstance(response, BeginQuorumEpochResponse):
             if isinstance(context.state, Leader):
                 context.state.acknowledge(sender)
-        elif isinstance(response, EndQuorumEpochResponse):
+        else:
+            assert isinstance(response, EndQuorumEpochResponse), response
             state = context.state
             if isinstance(state, Resigned) and sender in state.unacknowledged:
                 state.unacknowledged.remove(sender)
-        else:
-            self._fetched(now_ms, response)
         return True
 
     def _handled_by_epoch(self, now_ms: float, response: QuorumResponse) -> bool | None:
