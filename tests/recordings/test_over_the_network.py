@@ -1,11 +1,9 @@
-"""Named recordings with real processes at the default speed.
+"""A core of the named recordings with real processes; simulation plays all of them.
 
-All of ZooKeeper mode are played, and ten of KRaft mode. The one that tests/system plays by a user's
-commands is left out. Seven seconds each, most of it spent waiting, so two are played at a time. Ten times each is a
-command, `python -m verification.network_runs`.
+The one that tests/system plays by a user's commands is left out. Seven seconds each, most of it spent waiting, so two
+are played at a time. Every named recording, ten times each, is a command, `python -m verification.network_runs`.
 
-A recording of KRaft mode is one outcome of races between voters, so one of a few runs has to equal it. Simulated runs
-reach the other recordings (tests/test_kraft_recordings.py).
+A recording of KRaft mode is one outcome of races between voters, so one of a few runs has to equal it.
 """
 
 from __future__ import annotations
@@ -19,14 +17,16 @@ import pytest
 
 from emulator.cli.commands.run_scenario import DEFAULT_SPEED
 from emulator.runs.timeout_limits import timer_limit_ms
+from protocol.versions import rank
 from tests.punctual import SLOWER, skip_late_test
-from verification.network_runs import one_run, recorded, script_of
+from verification.network_runs import KRAFT, one_run, recorded, script_of
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 
 BY_COMMAND = "az-isolated-leader@2.6"
+SEED_CASE = "az-isolated-leader"
+"""Scenario whose recordings are all played."""
 AT_ONCE = 2
-KRAFT = "kraft-"
 KRAFT_CORE = (
     "kraft-az-all-isolated@3.9",
     "kraft-az-isolated-follower@4.4",
@@ -41,7 +41,23 @@ KRAFT_CORE = (
 )
 KRAFT_TRIES = 3
 """Maximum of punctual runs of a recording of KRaft mode."""
-ZOOKEEPER = tuple(name for name in recorded() if not name.startswith(KRAFT) and name != BY_COMMAND)
+
+
+def core() -> list[str]:
+    """The newest recording of each scenario with ZooKeeper, and all of the seed's case.
+
+    Of KRaft KRAFT_CORE is played; seeds are compared with the others (tests/test_kraft_recordings.py).
+    """
+    with_zookeeper = [name for name in recorded() if not name.startswith(KRAFT)]
+    by_version = sorted(with_zookeeper, key=lambda name: rank(name.partition("@")[2]))
+    newest = {name.partition("@")[0]: name for name in by_version}
+    return [
+        name
+        for name in with_zookeeper
+        if name in newest.values() or name.startswith(f"{SEED_CASE}@")
+        if name != BY_COMMAND
+    ]
+
 
 Tries = dict[str, Future[tuple[str, float]]]
 
@@ -66,7 +82,7 @@ def tries(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         pool.shutdown(cancel_futures=True)
 
 
-@pytest.mark.parametrize("recording", ZOOKEEPER)
+@pytest.mark.parametrize("recording", core())
 def test_a_recording_is_equalled_by_real_processes(tries: Tries, tmp_path: Path, recording: str) -> None:
     """A run that differs and was late is unknown, and played again, slower.
 
