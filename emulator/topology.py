@@ -28,10 +28,18 @@ class NoSuchMode(UnknownVersion):
     """A version without the requested metadata mode: one message with what to do."""
 
 
-def metadata_of(version: str, requested: str = "") -> str:
-    """ZOOKEEPER or KRAFT: the mode of a run.
+def default_metadata(version: str) -> str:
+    """Mode of a cluster without a request: ZooKeeper up to 3.2, KRaft from 3.3 on (KIP-833).
 
-    By default ZooKeeper up to 3.9, and KRaft from 4.0 on.
+    Raises UnknownVersion.
+    """
+    return KRAFT if has_kraft_mode(version) else ZOOKEEPER
+
+
+def metadata_of(version: str, requested: str = "") -> str:
+    """ZOOKEEPER or KRAFT: the mode of a scenario's file.
+
+    Without `metadata` in the file it is ZooKeeper up to 3.9, and KRaft from 4.0 on.
 
     Raises UnknownVersion, NoSuchMode.
     """

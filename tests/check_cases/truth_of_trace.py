@@ -304,7 +304,7 @@ class _Seen:
         replica.batches = [one for one in replica.batches if one.last >= event.log_start]
         replica.cached(event.epochs)
         logs = {place: cast("Any", replica)}
-        self.probe.kept.loaded(node, happened.incarnation, logs, {place: event.checkpointed})
+        self.probe.kept.loaded(node, happened.incarnation, logs, {place: event.checkpointed}, {})
         self.probe.leader_views.found(node, place, event.log_end)
         self._reached(happened, place, replica)
 
