@@ -31,7 +31,7 @@ class DamagedReplica(ValueError):
     """A file that no broker could have left; the message begins with its path."""
 
 
-class Replica(msgspec.Struct, frozen=True):
+class Replica(msgspec.Struct, frozen=True, omit_defaults=True):
     """A replica. `leader_epochs`: [[epoch, start offset], ...]. None: not recorded.
 
     `snapshots`: of the metadata log, `end offset-epoch`.
