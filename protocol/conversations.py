@@ -133,6 +133,8 @@ TO_A_KRAFT_CONTROLLER: Final[Kinds] = FORWARDED | {
 OBSERVED_OF_A_QUORUM: Final[Kinds] = frozenset({
     kraft_messages.ObserveQuorumRequest,
     kraft_messages.DescribeQuorumRequest,
+    voter_messages.AddRaftVoterRequest,
+    voter_messages.RemoveRaftVoterRequest,
 })
 ACCEPTED_BY_KRAFT_CONTROLLER: Final[AcceptedMessages] = {
     QUORUM: TO_A_VOTER,

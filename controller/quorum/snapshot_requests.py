@@ -94,6 +94,7 @@ class SnapshotRequests:
         state.download = None
         if not log.truncate_to_latest_snapshot():
             raise QuorumFault(f"snapshot {snapshot} is not beyond the log, which ends at {log.end}")
+        context.log_truncated(Offset(0))  # an uncommitted tail may have been longer than the snapshot
         context.log_changed()
         if snapshot.end < state.high_watermark:
             raise QuorumFault(f"snapshot {snapshot} below the high watermark {state.high_watermark}")

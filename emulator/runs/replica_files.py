@@ -15,11 +15,15 @@ from emulator.scenario.observations.recording_files import load
 from emulator.storage import inspect
 from emulator.storage.checkpoints import CheckpointDamaged
 from emulator.storage.disk import DiskFiles
+from emulator.storage.log_directory import METADATA_LOG
+from emulator.storage.metadata_text import snapshots_on
 from protocol.ids import topic_partition_text
 
 Entry = list[int | str | None]
 """[offset, leader epoch (None before batches had one), value (None: tombstone)]."""
 
+METADATA_TOPIC = METADATA_LOG.rpartition("-")[0]
+"""Name of the metadata log without its partition, as Kafka's tools show it."""
 SAME, DIFFERS, MISSING = "", "differs", "missing"
 
 
@@ -27,14 +31,18 @@ class DamagedReplica(ValueError):
     """A file that no broker could have left; the message begins with its path."""
 
 
-class Replica(msgspec.Struct, frozen=True):
-    """A replica. `leader_epochs`: [[epoch, start offset], ...]. None: not recorded."""
+class Replica(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A replica. `leader_epochs`: [[epoch, start offset], ...]. None: not recorded.
+
+    `snapshots`: of the metadata log, `end offset-epoch`.
+    """
 
     log_start: int | None
     log_end: int
     high_watermark_checkpoint: int | None
     leader_epochs: list[list[int]]
     log: list[Entry]
+    snapshots: list[str] = []
 
 
 class SideBySide(msgspec.Struct, frozen=True):
@@ -57,6 +65,8 @@ class Row(msgspec.Struct, frozen=True):
 
 def side_by_side(run: Path, node: str, partition: str) -> SideBySide:
     """Raises NoRun, NoSuchPart, Malformed, DamagedReplica, StorageError."""
+    if partition == METADATA_TOPIC:
+        partition = METADATA_LOG
     source, found = _of_files(run, node, partition) if _has_data(run) else _of_snapshot(run, node, partition)
     if node not in found:
         raise NoSuchPart(f"{node} has no replica of {partition}; those that have: {', '.join(found)}")
@@ -109,9 +119,11 @@ def _read(folder: Path, partition: str) -> Replica:
         try:
             found = inspect.read_partition(files, partition)
             log_start, log_end = inspect.log_bounds(files, partition)
+            snapshots = snapshots_on(files) if partition == METADATA_LOG else []
         except (inspect.LogDamaged, CheckpointDamaged) as error:
             raise DamagedReplica(f"{folder}/{error}") from error
-    return Replica(log_start, log_end, found["high_watermark_checkpoint"], found["leader_epochs"], found["log"])
+    checkpoint, epochs = found["high_watermark_checkpoint"], found["leader_epochs"]
+    return Replica(log_start, log_end, checkpoint, epochs, found["log"], snapshots)
 
 
 def _of_snapshot(run: Path, node: str, partition: str) -> tuple[str, dict[str, Replica]]:

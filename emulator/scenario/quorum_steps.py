@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from emulator.faults.link_fault_kinds import Cut, PairLinks
 from emulator.faults.machine_fault_kinds import Step
+from emulator.scenario.client_steps import AdminStep
 from emulator.topology import Topology
 from protocol.purposes import CONTROLLER_PORT
 
@@ -44,7 +45,23 @@ class RequireController(Step, frozen=True, kw_only=True):
     controller: int | None = None
 
 
-QuorumStep = CutControllers | DescribeQuorum | RequireController
+class AddController(AdminStep, frozen=True, kw_only=True):
+    """Make this running controller a voter (kafka-metadata-quorum add-controller; KIP-853)."""
+
+    VERB: ClassVar[str] = "add-controller"
+
+    controller: int
+
+
+class RemoveController(AdminStep, frozen=True, kw_only=True):
+    """Take this controller from the voters (kafka-metadata-quorum remove-controller; KIP-853)."""
+
+    VERB: ClassVar[str] = "remove-controller"
+
+    controller: int
+
+
+QuorumStep = CutControllers | DescribeQuorum | RequireController | AddController | RemoveController
 
 
 class NoSuchController(ValueError):

@@ -119,6 +119,8 @@ def do_entry(step: m.AnyStep) -> Entry | None:
             return {"do": step.VERB, "az": _short(az, "az-"), "controllers": list(controllers)}
         case m.DescribeQuorum(controller=controller):
             return {"do": step.VERB, "controller": controller}
+        case m.AddController(controller=controller) | m.RemoveController(controller=controller):
+            return {"do": step.VERB, "controller": controller}
         case m.Record() | m.Await() | m.Repeat() | m.RequireController():
             return None
         case m.Background(step=inner):

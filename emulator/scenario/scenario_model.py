@@ -72,7 +72,14 @@ from emulator.scenario.client_steps import (
 )
 from emulator.scenario.conditions import Condition
 from emulator.scenario.observations.races import Race
-from emulator.scenario.quorum_steps import CutControllers, DescribeQuorum, QuorumStep, RequireController
+from emulator.scenario.quorum_steps import (
+    AddController,
+    CutControllers,
+    DescribeQuorum,
+    QuorumStep,
+    RemoveController,
+    RequireController,
+)
 from emulator.topology import Topology, three_azs
 
 __all__ = [
@@ -83,6 +90,7 @@ __all__ = [
     "FAULTS",
     "LINK_FAULTS",
     "MACHINE_STEPS",
+    "AddController",
     "AddPartitions",
     "AdminStep",
     "AlterBroker",
@@ -132,6 +140,7 @@ __all__ = [
     "QuorumStep",
     "Reassign",
     "Record",
+    "RemoveController",
     "Repeat",
     "RequireController",
     "Reset",
@@ -227,7 +236,7 @@ AnyStep = (
     | ListOffsets
     | Workload | StopWorkload | CreateTopic | DeleteTopic | AlterTopic | AlterBroker | AddPartitions | Reassign
     | ElectPreferred | ElectController
-    | CutControllers | DescribeQuorum | RequireController
+    | CutControllers | DescribeQuorum | RequireController | AddController | RemoveController
     | TakeSnapshot | Record | Wait | Sleep | Settle
     | Background | Await | Repeat
 )  # fmt: skip

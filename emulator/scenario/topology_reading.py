@@ -7,6 +7,7 @@ nodes of their own (`separate`) or brokers too (`combined`).
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
 from ruamel.yaml.nodes import Node
 
 from emulator.scenario.document import nearest, shown
@@ -15,10 +16,13 @@ from emulator.scenario.step_reader import StepReader
 from emulator.topology import DEDICATED_FROM, KRAFT, ZOOKEEPER, NoSuchMode, Topology, metadata_of, three_azs
 from emulator.topology import Node as ClusterNode
 from protocol.numbers import number_in
+from protocol.versions import since
 
 ROLES = ("broker", "controller", "session", "client", "observer")
 
 MAX_NODES = 100
+FIRST_VOTERS = "initial_controllers"
+VOTERS_SINCE = "3.9"
 
 
 def read_topology(reader: StepReader, fields: Mapping[str, Node], version: str) -> Topology:
@@ -40,15 +44,43 @@ def read_topology(reader: StepReader, fields: Mapping[str, Node], version: str) 
         reader.problem(fields["nodes"], "nodes are separate or combined in KRaft alone; set `metadata: kraft`")
     given = fields.get("topology")
     if metadata == ZOOKEEPER:
-        return three_azs() if given is None else _topology(reader, given, metadata, SEPARATE)
+        return three_azs() if given is None else _topology(reader, given, metadata, SEPARATE, version)
     if given is None:
         return three_azs(metadata=KRAFT, combined=nodes == COMBINED)
-    return _topology(reader, given, metadata, nodes or SEPARATE)
+    return _topology(reader, given, metadata, nodes or SEPARATE, version)
 
 
-def _topology(reader: StepReader, node: Node, metadata: str, nodes: str) -> Topology:
-    """Counts (`brokers`, `sessions`, `clients`, `controllers`, `azs`), or `nodes` one by one."""
-    fields = reader.fields(node, "topology", ("brokers", "sessions", "clients", "controllers", "azs", "nodes"))
+def _topology(reader: StepReader, node: Node, metadata: str, nodes: str, version: str) -> Topology:
+    """Counts (`brokers`, `sessions`, `clients`, `controllers`, `azs`), or `nodes` one by one.
+
+    `initial_controllers`: numbers of the first voters of a quorum whose voters may change (KIP-853).
+    """
+    keys = ("brokers", "sessions", "clients", "controllers", "azs", "nodes", FIRST_VOTERS)
+    fields = reader.fields(node, "topology", keys)
+    first = fields.pop(FIRST_VOTERS, None)
+    topology = _counted(reader, node, fields, metadata, nodes)
+    return topology if first is None else _with_first_voters(reader, first, topology, version)
+
+
+def _with_first_voters(reader: StepReader, node: Node, topology: Topology, version: str) -> Topology:
+    numbers = reader.each(node, "controllers", lambda n: reader.integer(n, "a controller's number"), single=True) or ()
+    known = {one.number: one.name for one in topology.with_role("controller")}
+    if topology.metadata != KRAFT:
+        reader.problem(node, f"{FIRST_VOTERS} are of KRaft's quorum; set `metadata: kraft`")
+        return topology
+    if not since(version, VOTERS_SINCE):
+        reader.problem(node, f"{FIRST_VOTERS}: voters change from Kafka {VOTERS_SINCE} on; leave it out")
+    for number in numbers:
+        if number not in known:
+            reader.problem(node, f"there is no controller {number}; one of: {', '.join(map(str, sorted(known)))}")
+            return topology
+    return replace(topology, initial_controllers=tuple(known[number] for number in sorted(set(numbers))))
+
+
+def _counted(
+    reader: StepReader, node: Node, fields: dict[str, Node], metadata: str, nodes: str
+) -> Topology:
+    """A topology by its counts or its nodes."""
     if "nodes" in fields:
         if len(fields) > 1:
             reader.problem(node, "a topology has either nodes or counts")

@@ -176,6 +176,21 @@ def _require_controller(k: Keys, at_s: float | None) -> Steps:
     return [m.RequireController(controller=controller, at_s=at_s)]
 
 
+def _add_controller(k: Keys, at_s: float | None) -> Steps:
+    return [m.AddController(controller=k.need("controller", lambda n: _voter(k, n)), at_s=at_s)]
+
+
+def _remove_controller(k: Keys, at_s: float | None) -> Steps:
+    return [m.RemoveController(controller=k.need("controller", lambda n: _voter(k, n)), at_s=at_s)]
+
+
+def _voter(k: Keys, node: Node) -> int | None:
+    """Number of a controller in a quorum whose voters may change."""
+    if k.reader.topology.metadata == KRAFT and not k.reader.topology.initial_controllers:
+        k.reader.problem(node, "the voters are static; give the topology `initial_controllers`")
+    return _controller(k, node)
+
+
 def _sleep(k: Keys, at_s: float | None) -> Steps:
     return [m.Sleep(seconds=k.seconds("s"), at_s=at_s)]
 
@@ -312,6 +327,16 @@ VERBS: dict[str, Verb] = {
     "require-controller": Verb(
         does="Kills the active controller and starts it again, until this one is active (KRaft).",
         read=_require_controller, keys=("controller",), short="controller",
+    ),
+    "add-controller": Verb(
+        does="Makes a running controller a voter of the quorum (KRaft).",
+        read=topics.or_fails(_add_controller), keys=("controller", "may_fail"), required=("controller",),
+        short="controller",
+    ),
+    "remove-controller": Verb(
+        does="Takes a controller from the voters of the quorum (KRaft).",
+        read=topics.or_fails(_remove_controller), keys=("controller", "may_fail"), required=("controller",),
+        short="controller",
     ),
     "snapshot": Verb(
         does="Records every replica's log and checkpoints under a label.",

@@ -32,6 +32,9 @@ def written(scenario: m.Scenario) -> str:
         for node in scenario.topology.nodes
         if "observer" not in node.roles
     ]
+    if scenario.topology.initial_controllers:
+        numbers = [scenario.topology.node(name).number for name in scenario.topology.initial_controllers]
+        lines.append(f"  initial_controllers: {_json(numbers)}")
     lines += _block("settings", scenario.settings)
     if scenario.settings_by_broker:
         lines.append(f"settings_by_broker: {_json(scenario.settings_by_broker)}")

@@ -8,7 +8,7 @@ Reading order:
 - `disk`: the same over real files; `synced_journal`: the durable sizes of these files.
 - `subdirectory_files`: one of several log directories on a disk.
 - `log_directory`: the names of the files that Kafka keeps there.
-- `checkpoints`: Kafka's checkpoint files and meta.properties as text.
+- `checkpoints`: Kafka's checkpoint files and meta.properties as text; `metadata_text`: records of the metadata log.
 - `inspect`: the content of a replica, read from its files alone, whether its node runs or not.
 - `power_loss`: the bytes of a stopped node's logs that survive a power loss.
 """

@@ -22,6 +22,7 @@ from emulator.storage.log_directory import (
     SEGMENT_SUFFIX,
     segment_name,
 )
+from emulator.storage.metadata_text import metadata_text
 from emulator.storage.subdirectory_files import Within
 from protocol.ids import topic_partition_of
 from protocol.records import format as records
@@ -59,7 +60,10 @@ def read_partition(files: Files, partition: str) -> PartitionFiles:
     log: list[LogEntry] = []
     for header, decoded in _entries(files, partition):
         epoch = header.leader_epoch if header.magic >= records.BATCH_MAGIC else None
-        log += ([record.offset, epoch, _text(record.value)] for record in decoded)
+        if partition == METADATA_LOG:
+            log += ([record.offset, epoch, metadata_text(header, record)] for record in decoded)
+        else:
+            log += ([record.offset, epoch, _text(record.value)] for record in decoded)
     epochs_path = f"{partition}/{LEADER_EPOCHS}"
     epochs = parse_leader_epochs(_content(files, epochs_path), epochs_path)
     return {

@@ -22,6 +22,7 @@ from protocol.messages.message_base import (
     register,
     unit,
 )
+from protocol.messages.voter_messages import Directory
 
 Incarnation = Annotated[Name, unit("uuid", "of one life of a broker's process")]
 RegistrationEpoch = Annotated[Int64, unit("offset", "of the broker's registration; -1 unknown")]
@@ -148,12 +149,13 @@ class DescribeQuorumRequest(Message):
 
 
 class QuorumReplica(msgspec.Struct, omit_defaults=True):
-    """A voter or observer, as the leader knows it."""
+    """A voter or observer, as the leader knows it. `directory`: of its log, "" unknown."""
 
     replica: BrokerField
     log_end: OffsetField
     last_fetch_ms: Int64 = -1
     last_caught_up_ms: Int64 = -1
+    directory: Directory = ""
 
 
 @register

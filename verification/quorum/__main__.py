@@ -24,7 +24,7 @@ from verification.quorum.mutant_search import search
 from verification.quorum.quorum_mutants import QUORUM_MUTANTS
 from verification.quorum.quorum_seeds import SeedResult, play_quorum_seed
 
-SEEDS = 20_000
+SEEDS = 2_000
 MUTANT_SEEDS = 600
 PROGRESS_SEEDS = 500
 

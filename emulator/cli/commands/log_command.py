@@ -51,7 +51,7 @@ def either_log_command(node: str | None = None, partition: str | None = None, /,
     node
         A broker, such as broker-0.
     partition
-        A partition, such as t-0.
+        A partition, such as t-0; __cluster_metadata is the metadata log.
     """
     if options.run is not None and options.cluster is not None:
         raise CommandFailed(f"--run {options.run} and --cluster {options.cluster}: one of them")
@@ -99,7 +99,11 @@ def _table(beside: SideBySide, rows: list[Row]) -> Table:
     table.add_row("log end", *(_number(replica.log_end) for replica in replicas))
     table.add_row("high watermark checkpoint", *(_number(r.high_watermark_checkpoint) for r in replicas))
     epochs = [" ".join(f"{epoch}@{start}" for epoch, start in r.leader_epochs) or "none" for r in replicas]
-    table.add_row("epoch@start offset", *epochs, end_section=True)
+    with_snapshots = any(replica.snapshots for replica in replicas)
+    table.add_row("epoch@start offset", *epochs, end_section=not with_snapshots)
+    if with_snapshots:
+        snapshots = [" ".join(map(_snapshot, replica.snapshots)) or "none" for replica in replicas]
+        table.add_row("snapshots", *snapshots, end_section=True)
     table.add_row("offset", *("epoch value" for _ in replicas), style="dim")
     shown, left_out = _shown(rows)
     for row in shown:
@@ -122,6 +126,12 @@ def _entry(entry: Entry) -> str:
     text = "null" if value is None else str(value)
     text = text if len(text) <= VALUE_MAX else text[: VALUE_MAX - 1] + "…"
     return f"{'' if epoch is None else epoch} {text}".lstrip()
+
+
+def _snapshot(name: str) -> str:
+    """`58@2` of `00000000000000000058-0000000002`: end offset and epoch."""
+    end, _, epoch = name.partition("-")
+    return f"{int(end)}@{int(epoch)}"
 
 
 def _number(value: int | None) -> str:

@@ -23,6 +23,7 @@ from protocol.machine import ConnectionAccepted, ConnectionEvent, MessageReceive
 from protocol.messages.kraft_messages import DescribeQuorumRequest, ObserveQuorumRequest
 from protocol.messages.message_base import Message
 from protocol.messages.status_messages import NodeStatus
+from protocol.messages.voter_messages import AddRaftVoterRequest, RemoveRaftVoterRequest
 from protocol.outbox import Outbox
 from protocol.purposes import NODE_TO_CONTROLLER, OBSERVE
 from protocol.records.errors import RecordsError
@@ -184,8 +185,22 @@ class ControllerPart:
             self._subscribe(out, connection)
         elif isinstance(event.message, DescribeQuorumRequest):
             out.send(connection, describe_quorum(self._member, now), event.correlation_id, event.version)
+        elif isinstance(event.message, AddRaftVoterRequest | RemoveRaftVoterRequest):
+            self._change_voters(now, event, event.message, out)
         else:
             self._on_request(now, event, out)
+
+    def _change_voters(
+        self, now: Now, event: MessageReceived, request: AddRaftVoterRequest | RemoveRaftVoterRequest, out: Outbox
+    ) -> None:
+        """Give a change of the voters to the quorum's node, which responds when it is committed."""
+        connection = event.connection
+
+        def reply(response: Message) -> None:
+            if connection in self._unanswered:
+                out.send(connection, response, event.correlation_id, event.version)
+
+        self._member.change_voters(now, out, request, reply)
 
     def _subscribe(self, out: Outbox, connection: int) -> None:
         try:

@@ -51,11 +51,16 @@ from protocol.messages.configuration import DescribeConfigsRequest
 from protocol.messages.kraft_messages import DescribeQuorumRequest, ObserveQuorumRequest
 from protocol.messages.session_messages import SessionRequest
 from protocol.messages.status_messages import NodeStatus
+from protocol.messages.voter_messages import AddRaftVoterRequest, RemoveRaftVoterRequest
 from protocol.outbox import Outbox
 from protocol.purposes import NODE_TO_CONTROLLER, OBSERVE, QUORUM
 from protocol.records.compact_fields import uuid_text
 from protocol.records.metadata_records import TOPIC_CONFIG, MetadataBatch
 
+QUORUM_REQUESTS: Final = (
+    ObserveQuorumRequest, DescribeQuorumRequest, AddRaftVoterRequest, RemoveRaftVoterRequest,
+)  # fmt: skip
+"""Requests of an observer's connection that are the controller's."""
 UUID_BYTES: Final = 16
 OF_QUORUM: Final = ("quorum-", "kraft-controller-")
 """Prefixes of the timers of the quorum's node and of a combined process' controller."""
@@ -223,7 +228,7 @@ class KraftBrokerNode:
         def on_event(now: Now, event: ConnectionEvent, out: Outbox) -> None:
             if not isinstance(event, MessageReceived):
                 return
-            if isinstance(event.message, ObserveQuorumRequest | DescribeQuorumRequest):
+            if isinstance(event.message, QUORUM_REQUESTS):
                 part.accept(accepted, out)
             else:
                 self.broker.accepted(accepted)

@@ -28,7 +28,9 @@ from protocol.events import MetadataCommitted, MetadataSnapshot, QuorumStateChan
 from protocol.gates import gates_for
 from protocol.ids import FIRST_OFFSET, NO_BROKER, BrokerId, LeaderEpoch, Offset
 from protocol.machine import ConnectionAccepted, ConnectionEvent, ConnectionLost, MessageReceived, Now
+from protocol.messages.message_base import Message
 from protocol.messages.quorum_messages import QuorumRequest, QuorumResponse
+from protocol.messages.voter_messages import AddRaftVoterRequest, RemoveRaftVoterRequest
 from protocol.outbox import Outbox
 from protocol.records.errors import RecordsError
 from protocol.records.metadata_codec import encode_metadata_record
@@ -82,6 +84,8 @@ class QuorumMember:
 
         The node knows requests by this number, because each incarnation of a sender counts its own anew.
         """
+        self._administrators: dict[int, Callable[[Message], None]] = {}
+        """{number of a request of an administrator without a response: its reply}"""
         self._received = 0
         self._wake_at_ms = inf
         self._failed = False
@@ -208,6 +212,19 @@ class QuorumMember:
                 return effect.last_offset
         return None
 
+    def change_voters(
+        self,
+        now: Now,
+        out: Outbox,
+        request: AddRaftVoterRequest | RemoveRaftVoterRequest,
+        reply: Callable[[Message], None],
+    ) -> None:
+        """Handle an administrator's request; `reply` is called once, or never if this process ends."""
+        self._received += 1
+        self._administrators[self._received] = reply
+        self._input(now, out, q.RequestReceived(NO_BROKER, self._received, request))
+        self.deliver(now, out)
+
     def resign(self, now: Now, out: Outbox, epoch: LeaderEpoch) -> None:
         self._input(now, out, q.ResignRequested(epoch))
 
@@ -309,6 +326,9 @@ class QuorumMember:
                 self._peers[effect.receiver].send(now, out, effect.correlation, effect.request)
             elif type(effect) is q.Respond:
                 request = self._requests.pop(effect.correlation, None)
+                administrator = self._administrators.pop(effect.correlation, None)
+                if administrator is not None:
+                    administrator(effect.response)
                 if request is not None:
                     out.send(request[0], effect.response, request[1])
             elif type(effect) is q.WakeUp:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from controller.quorum.leader_state import FetchTimes
+from controller.quorum.voter_sets import ReplicaKey
 from emulator.machines.node.quorum_member import QuorumMember
 from protocol.errors import ErrorCode
 from protocol.ids import BrokerId, Offset
@@ -90,18 +91,21 @@ def describe_quorum(member: QuorumMember, now: Now) -> DescribeQuorumResponse:
         return DescribeQuorumResponse(ErrorCode.NOT_LEADER_OR_FOLLOWER, member.leader, member.epoch)
     wall_ms = now.wall_ms - now.mono_ms
 
-    def replica(identifier: BrokerId, log_end: Offset, times: FetchTimes | None) -> QuorumReplica:
-        if identifier == member.me:
-            return QuorumReplica(identifier, log_end, int(now.wall_ms), int(now.wall_ms))
+    def replica(key: ReplicaKey, log_end: Offset, times: FetchTimes | None) -> QuorumReplica:
+        if key.id == member.me:
+            return QuorumReplica(key.id, log_end, int(now.wall_ms), int(now.wall_ms), key.directory)
         times = times or FetchTimes(-1.0, -1.0, Offset(-1))
         last, caught_up = (int(at_ms + wall_ms) if at_ms >= 0 else -1 for at_ms in times[:2])
-        return QuorumReplica(identifier, log_end, last, caught_up)
+        return QuorumReplica(key.id, log_end, last, caught_up, key.directory)
 
     return DescribeQuorumResponse(
         0, member.me, member.epoch, leader.high_watermark,
-        [replica(voter, end, leader.times_of(voter)) for voter, end in sorted(leader.log_ends.items())],
         [
-            replica(key.id, end, leader.fetch_times.get(key))
+            replica(ReplicaKey(voter.id, voter.directory), leader.log_ends[voter.id], leader.times_of(voter.id))
+            for voter in leader.voter_set.voters
+        ],
+        [
+            replica(key, end, leader.fetch_times.get(key))
             for key, end in sorted(leader.active_observers(now.mono_ms).items())
         ],
     )  # fmt: skip

@@ -13,10 +13,30 @@ from emulator.scenario.player.player_context import Stage
 from emulator.scenario.player.tasks import Order, StepFailed, Steps
 from emulator.scenario.player.timeline import Timeline
 from emulator.scenario.quorum_steps import NoSuchController, QuorumStep, controller_node
-from emulator.topology import node_name
+from emulator.topology import identifier_of, node_name
+from protocol.errors import ErrorCode
 from protocol.messages.kraft_messages import DescribeQuorumRequest, DescribeQuorumResponse
+from protocol.messages.message_base import Message
+from protocol.messages.voter_messages import (
+    AddRaftVoterRequest,
+    AddRaftVoterResponse,
+    RemoveRaftVoterRequest,
+    RemoveRaftVoterResponse,
+)
+from protocol.work import Work
 
 SOCKET_TIMEOUT_MS: Final = 2_000.0
+CHANGE_TIMEOUT_MS: Final = 10_000.0
+"""Limit of one request that changes the voters; the leader's own limit is shorter."""
+ADMIN_TIMEOUT_MS: Final = 60_000.0
+"""default.api.timeout.ms of an admin client."""
+RETRY_BACKOFF_MS: Final = 100.0
+AGAIN: Final = (ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.BROKER_NOT_AVAILABLE)
+"""Errors after which an admin client repeats its request."""
+DONE_BEFORE: Final[dict[type, ErrorCode]] = {
+    m.AddController: ErrorCode.DUPLICATE_VOTER, m.RemoveController: ErrorCode.VOTER_NOT_FOUND,
+}  # fmt: skip
+"""The error of a repeated request whose first attempt was done."""
 ATTEMPTS_MAX: Final = 30
 """Maximum of controllers that are killed until the required one is active."""
 ACTIVE_LIMIT_S: Final = 60.0
@@ -44,6 +64,8 @@ class QuorumSteps:
                     yield from self._describe(controller)
                 case m.RequireController(controller=controller):
                     yield from self._require(controller)
+                case m.AddController() | m.RemoveController():
+                    yield from self._change_voters(step)
         except NoSuchController as error:
             raise StepFailed(str(error)) from error
 
@@ -59,6 +81,67 @@ class QuorumSteps:
 
         answer: DescribeQuorumResponse | Failure = yield Order(f"the quorum's state from {node}", begin)
         self._timeline.quorum(stage.now.mono_ms, controller, answer)
+
+    def _change_voters(self, step: m.AddController | m.RemoveController) -> Steps:
+        """Request the change of the leader, until it is done or the tool's time is over.
+
+        The tool's client repeats a request after an error that another attempt may not get (default.api.timeout.ms).
+        Raises StepFailed.
+        """
+        stage = self._stage
+        what = f"{step.VERB} controller-{step.controller}"
+        ends_ms, repeated, error = stage.now.mono_ms + ADMIN_TIMEOUT_MS, False, ErrorCode.REQUEST_TIMED_OUT
+        node = controller_node(stage.topology, step.controller)
+        while stage.now.mono_ms < ends_ms:
+            response = yield from self._changed(step, node)
+            error = ErrorCode.REQUEST_TIMED_OUT if response is None else ErrorCode(response.error)
+            done = DONE_BEFORE[type(step)] if repeated else ErrorCode.NONE
+            if error in (ErrorCode.NONE, done):
+                error = ErrorCode.NONE
+                break
+            if error not in AGAIN:
+                break
+            repeated = repeated or response is not None
+            yield stage.sleep(RETRY_BACKOFF_MS)
+        if step.may_fail:
+            reason = "" if error == ErrorCode.NONE else error.name
+            self._timeline.admin(stage.now.mono_ms, step.VERB, node, error.value, reason)
+        elif error != ErrorCode.NONE:
+            raise StepFailed(f"{what}: {error.name}; add a running controller, or remove one that is a voter")
+
+    def _changed(
+        self, step: m.AddController | m.RemoveController, node: str
+    ) -> Work[AddRaftVoterResponse | RemoveRaftVoterResponse | None]:
+        """One attempt: the controller's directory by the leader, then the change.
+
+        None: no response.
+        """
+        leader = self._active()
+        quorum = (yield from self._exchange(leader, DescribeQuorumRequest())) if leader is not None else None
+        if leader is None or not isinstance(quorum, DescribeQuorumResponse) or quorum.error:
+            return None
+        adds = isinstance(step, m.AddController)
+        identifier = identifier_of(self._stage.topology.node(node))
+        known = [one for one in (*quorum.observers, *quorum.voters) if one.replica == identifier]
+        if not known and adds:
+            return None  # it has not fetched yet
+        directory = known[-1 if not adds else 0].directory if known else ""
+        request = (
+            AddRaftVoterRequest(identifier, directory, node) if adds else RemoveRaftVoterRequest(identifier, directory)
+        )
+        response = yield from self._exchange(leader, request)
+        return response if isinstance(response, AddRaftVoterResponse | RemoveRaftVoterResponse) else None
+
+    def _exchange(self, node: str, request: Message) -> Work[Any]:
+        stage = self._stage
+
+        def begin(done: Callable[[Any], None]) -> None:
+            stage.quorum_exchanges.ask(
+                stage.out, node=node, request=request, timeout_ms=CHANGE_TIMEOUT_MS,
+                answered=lambda now, out, answer: done(answer),
+            )  # fmt: skip
+
+        return (yield Order(f"{type(request).__name__} at {node}", begin))
 
     def _require(self, controller: int | None) -> Steps:
         """Kill the active controller and start it again, until the required one is active.

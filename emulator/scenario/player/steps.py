@@ -98,7 +98,10 @@ class StepRunner:
                 | m.Reassign() | m.ElectPreferred() | m.ElectController()
             ):  # fmt: skip
                 yield from self._topics.topic(step)
-            case m.CutControllers() | m.DescribeQuorum() | m.RequireController():
+            case (
+                m.CutControllers() | m.DescribeQuorum() | m.RequireController() | m.AddController()
+                | m.RemoveController()
+            ):  # fmt: skip
                 yield from self._quorum.quorum(step)
             case m.TakeSnapshot(label=label):
                 yield from self._snapshot(label)

@@ -1,5 +1,6 @@
 """Snapshots between nodes of a quorum: FETCH_SNAPSHOT, own snapshots, retention (KIP-630)."""
 
+import msgspec
 import pytest
 
 from controller.quorum.epoch_states import Follower
@@ -29,6 +30,7 @@ from protocol.records.quorum_control_records import KRaftVersion, SnapshotHeader
 from tests.controller.quorum.quorum_case import ME, QuorumCase, answered, fetch, fetched, sent, voter_of
 
 AT_4 = SnapshotId(Offset(4), LeaderEpoch(1))
+ALL_VOTERS = Voters(tuple(map(voter_of, (0, 1, 2))))
 NEEDS = QuorumFetchResponse(E.NONE, LeaderEpoch(1), BrokerId(1), snapshot_end=AT_4.end, snapshot_epoch=AT_4.epoch)
 SMALL = QuorumSettings(metadata_max_retention_bytes=1)
 
@@ -159,6 +161,29 @@ def test_a_deleted_snapshot_is_fetched_anew() -> None:
     effects = case.answer(in_flight(effects), NEEDS)
     gone = FetchSnapshotResponse(E.SNAPSHOT_NOT_FOUND, LeaderEpoch(1), BrokerId(1))
     assert sent(case.answer(in_flight(effects), gone)) == [fetch(1, ME, 0, 0)]
+
+
+def test_voters_of_a_longer_uncommitted_tail_are_gone_after_a_download() -> None:
+    """Kafka keeps them: its reader of voters is beyond the snapshot's end."""
+    source = QuorumCase("4.1", (0, 1, 2), in_log=True)
+    source.lead()
+    source.append(b"a")
+    source.request(fetch(1, 1, 4, 1, wait_ms=0))
+    snapshot = SnapshotId(Offset(4), LeaderEpoch(2))
+    source.log.store_snapshot(snapshot, [SnapshotHeader(0), KRaftVersion(1), ALL_VOTERS], [b"state"], 0.0)
+    data = source.log.read_snapshot(snapshot, 0, source.log.snapshot_size_bytes(snapshot))
+    case = QuorumCase("4.1", (0, 1, 2), in_log=True)
+    for _ in range(5):
+        case.log.append(LeaderEpoch(1), [b"uncommitted"], 0.0)
+    case.log.append_control(LeaderEpoch(1), [Voters(tuple(map(voter_of, (0, 1))))], 0.0)
+    case.start()
+    assert case.node.voters == [0, 1]
+    effects = case.request(BeginQuorumEpochRequest(LeaderEpoch(2), BrokerId(1)))
+    needs = msgspec.structs.replace(NEEDS, epoch=LeaderEpoch(2), snapshot_epoch=snapshot.epoch)
+    effects = case.answer(in_flight(effects), needs)
+    whole = FetchSnapshotResponse(E.NONE, LeaderEpoch(2), BrokerId(1), *snapshot, len(data), 0, data)
+    case.answer(in_flight(effects), whole)
+    assert (case.log.end, case.node.voters) == (4, [0, 1, 2])
 
 
 def test_a_new_leader_ends_a_download() -> None:

@@ -143,7 +143,7 @@ def test_step(line: str, step: m.AnyStep) -> None:
     assert steps(*before, line)[len(before) :] == (step,)
 
 
-QUORUM_VERBS = ("cut-controllers", "describe-quorum", "require-controller")
+QUORUM_VERBS = ("cut-controllers", "describe-quorum", "require-controller", "add-controller", "remove-controller")
 
 
 @pytest.mark.parametrize(
