@@ -12,8 +12,9 @@ from typing import Any, Protocol
 
 import trio
 
-from emulator.cli.command_options import UpOptions
+from emulator.cli.command_options import Controllers, UpOptions
 from emulator.cli.commands.live_up import UNUSABLE_INPUT, prepared, remove_unused
+from emulator.cli.play_options import Metadata
 from emulator.cluster import control_requests as r
 from emulator.cluster.cluster_registry import PROGRAM_PREFIX, Found
 from emulator.cluster.ending import end
@@ -53,12 +54,15 @@ class AsyncCluster:
         *,
         kafka_version: str | None = None,
         settings: Mapping[str, Setting] | None = None,
+        metadata: Metadata | None = None,
+        controllers: Controllers | None = None,
         seed: int = 1,
         directory: Path | str | None = None,
         ready_s: float = 60.0,
     ) -> None:
         self._topology = topology
         self._settings = options_of(kafka_version, settings)
+        self._metadata, self._controllers = metadata, controllers
         self._seed = seed
         self._directory = Path(directory) if directory is not None else None
         self._ready_s = ready_s
@@ -81,7 +85,10 @@ class AsyncCluster:
             raise FaultlineError("the cluster runs already; use another object for a second cluster")
         directory = self._directory or Path(tempfile.mkdtemp(prefix="faultline-"))
         name = PROGRAM_PREFIX + directory.name
-        options = UpOptions(name=name, settings=self._settings, seed=self._seed, out=directory, kafka=True)
+        options = UpOptions(
+            name=name, settings=self._settings, metadata=self._metadata, controllers=self._controllers,
+            seed=self._seed, out=directory, kafka=True,
+        )  # fmt: skip
         try:
             run, _account = await trio.to_thread.run_sync(prepared, options, self._topology)
         except UNUSABLE_INPUT as error:

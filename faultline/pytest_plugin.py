@@ -26,7 +26,8 @@ FAILED = pytest.StashKey[bool]()
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
-        "faultline(kafka_version=..., settings=..., topology=..., expected=(), audit=True): what faultline_cluster is",
+        "faultline(kafka_version=..., metadata=..., settings=..., topology=..., expected=(), audit=True): "
+        "what faultline_cluster is",
     )
 
 

@@ -10,6 +10,7 @@ from emulator.cli.command_options import RunOptions
 from emulator.cli.commands.run_scenario import NOT_PLAYED, UNUSABLE_INPUT, checked, play_and_audit
 from emulator.cli.commands.run_simulated import judge_into
 from emulator.cli.commands.verdict_text import not_played
+from emulator.cli.play_options import Metadata
 from emulator.judging.judged import play_and_judge
 from emulator.run_layout import VERDICT_FILE
 from emulator.runs.directory import prepare
@@ -30,16 +31,19 @@ def run(
     world: Literal["sim", "network"] = "sim",
     kafka_version: str | None = None,
     settings: Mapping[str, Setting] | None = None,
+    metadata: Metadata | None = None,
     seed: int = 1,
     directory: Path | str | None = None,
 ) -> Verdict:
     """Play a scenario and judge it. Raises Refused: it cannot be read or played.
 
+    `metadata`: by default the scenario's for its own versions, else ZooKeeper up to 3.2 and KRaft from 3.3 on.
     `scenario`: an id of the catalogue, a file, or a recording. The oracle judges a simulated run, Spark one with real
     processes. `directory`: the run's, new or empty.
     """
     place = Path(tempfile.mkdtemp(prefix="faultline-") if directory is None else directory)
-    options = RunOptions(world=world, seed=seed, settings=options_of(kafka_version, settings), out=place, json=True)
+    given = options_of(kafka_version, settings, metadata)
+    options = RunOptions(world=world, seed=seed, settings=given, out=place, json=True)
     try:
         resolved = checked(str(scenario), options)
         prepare(place)
@@ -60,10 +64,11 @@ def simulate(
     *,
     kafka_version: str | None = None,
     settings: Mapping[str, Setting] | None = None,
+    metadata: Metadata | None = None,
 ) -> dict[int, Verdict]:
-    """Verdicts by seed; writes no files. Raises Refused."""
+    """Verdicts by seed; writes no files. `metadata` as of `run`. Raises Refused."""
     try:
-        resolved = resolve_named(str(scenario), kafka_version, settings)
+        resolved = resolve_named(str(scenario), kafka_version, settings, metadata=metadata or "")
         return {seed: _simulated(resolved, seed) for seed in seeds}
     except (ValueError, StepFailed, RunTooLong) as error:
         raise Refused(str(error)) from error

@@ -38,14 +38,16 @@ def made_by(cls: Callable[P, AsyncCluster]) -> Callable[Concatenate["Cluster", P
 
 
 class Cluster:
-    """A cluster for a `with` block: three brokers and three session servers in three AZs.
+    """A cluster for a `with` block: three brokers in three AZs, with ZooKeeper or in KRaft mode.
 
     `topology` (a name, or a compose file) selects another one. The cluster is ready when the block begins. It ends with
     the block, and also when the program ends or is killed; its directory stays.
 
     Args:
-        kafka_version: version that the brokers emulate, 0.8.2 to 3.9; by default 2.6.
+        kafka_version: version that the nodes emulate, 0.8.2 to 4.4; by default 2.6, with `metadata="kraft"` 4.4.
         settings: any Kafka settings, for every broker: `{"min.insync.replicas": 2}`.
+        metadata: "zookeeper" or "kraft"; by default ZooKeeper up to 3.2, KRaft from 3.3 on.
+        controllers: in KRaft mode nodes of their own ("separate", the default), or brokers, too ("combined").
         seed: seed of all random choices.
         directory: the run's, new or empty; by default a new one below the system's directory for temporary files.
         ready_s: time limit for the cluster to become ready, in seconds.

@@ -21,6 +21,7 @@ from protocol.messages import (
     quorum_messages,
     replication_messages,
     session_messages,
+    voter_messages,
     workload_messages,
 )
 from protocol.messages.message_base import DIRECTIONS, REQUEST, RESPONSE, Message
@@ -105,6 +106,11 @@ TO_A_VOTER: Final[Kinds] = frozenset({
     quorum_messages.BeginQuorumEpochRequest,
     quorum_messages.EndQuorumEpochRequest,
     quorum_messages.QuorumFetchRequest,
+    quorum_messages.FetchSnapshotRequest,
+    voter_messages.AddRaftVoterRequest,
+    voter_messages.RemoveRaftVoterRequest,
+    voter_messages.UpdateRaftVoterRequest,
+    voter_messages.SupportedFeaturesRequest,
 })
 FORWARDED: Final[Kinds] = frozenset({
     administration.CreateTopicsRequest,

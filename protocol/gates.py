@@ -1274,6 +1274,152 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     the session timeout, and the pause after an error grows from 100 ms to the session timeout.
     """
 
+    # --- quorum of KRaft (docs/kraft-quorum.md) ---
+    pre_vote: Annotated[
+        bool,
+        Gate(
+            metadata="kraft", since="4.0",
+            source="KafkaRaftClient.pollProspective; QuorumState.transitionToProspective; KIP-996",
+        ),
+    ]
+    """A voter first requests votes without a new epoch.
+
+    A rejected candidate does not back off.
+    """
+    check_quorum: Annotated[
+        bool, Gate(metadata="kraft", since="3.7", source="LeaderState.timeUntilCheckQuorumExpires; KAFKA-15489")
+    ]
+    """A leader without fetches of a majority resigns."""
+    voted_is_a_state: Annotated[bool, Gate(metadata="kraft", until="3.8", source="VotedState")]
+    """An unattached voter that has voted is called Voted."""
+    begins_until_acknowledged: Annotated[
+        bool, Gate(metadata="kraft", until="3.8", source="LeaderState.nonAcknowledgingVoters")
+    ]
+    """BeginQuorumEpoch is repeated until each voter has acknowledged it; later, periodically."""
+    begins_to_silent_voters_only: Annotated[
+        bool, Gate(metadata="kraft", since="4.2", source="LeaderState.needToSendBeginQuorumRequests")
+    ]
+    """The periodic BeginQuorumEpoch goes only to voters that have not fetched within a period."""
+    voters_probe: Annotated[
+        bool,
+        Gate(
+            metadata="kraft", since="3.9",
+            source="KafkaRaftClient.maybeSendFetchToBestNode, pollUnattachedCommon",
+        ),
+    ]
+    """A voter fetches from a random voter while its leader is unknown, backs off or times out."""
+    high_watermark_completes_fetches: Annotated[
+        bool, Gate(metadata="kraft", since="4.1", source="KafkaRaftClient.onUpdateLeaderHighWatermark; KIP-1166")
+    ]
+    """A higher high watermark completes parked fetches."""
+    leads_after_change_record: Annotated[
+        bool, Gate(metadata="kraft", since="3.6", source="ListenerContext.maybeFireLeaderChange")
+    ]
+    """The state machine learns of its leadership when it has read beyond the epoch's start."""
+    resigned_is_notified: Annotated[
+        bool, Gate(metadata="kraft", until="3.8", source="KafkaRaftClient.pollListeners; KAFKA-17333")
+    ]
+    """A restarted ex-leader is notified of its former leadership."""
+    short_first_backoff: Annotated[
+        bool, Gate(metadata="kraft", since="3.9", until="3.9", source="RaftUtil.binaryExponentialElectionBackoffMs")
+    ]
+    """A candidate's backoff counts in steps of 50 ms and has a jitter at its limit."""
+    kraft_version_max: Annotated[
+        int, Gate(steps=(("0.8.2", -1), ("3.9", 1)), source="KRaftVersion.LATEST_PRODUCTION; KIP-853")
+    ]
+    """Highest level of `kraft.version`: 1 has the voters in the log; -1: the feature is unknown."""
+    observers_join: Annotated[
+        bool, Gate(metadata="kraft", since="4.2", source="KafkaRaftClient.shouldSendAddOrRemoveVoterRequest")
+    ]
+    """An observer that is a controller asks to become a voter.
+
+    With `controller.quorum.auto.join.enable`.
+    """
+    empty_replica_fetches_snapshot: Annotated[
+        bool, Gate(metadata="kraft", since="3.6", source="KafkaRaftClient.tryCompleteFetchRequest")
+    ]
+    """A replica without records fetches the latest snapshot, even if the log has all records."""
+    snapshots_by_time: Annotated[
+        bool, Gate(metadata="kraft", since="3.4", source="SnapshotGenerator.publishLogDelta")
+    ]
+    """A node writes snapshots by time, too; before, by size alone.
+
+    The time is `metadata.log.max.snapshot.interval.ms`.
+    """
+
+    # --- controller of KRaft (kraft-semantics 2 to 7) ---
+    metadata_version: Annotated[
+        int,
+        Gate(
+            steps=(
+                ("0.8.2", 0), ("3.3", 7), ("3.4", 8), ("3.5", 11), ("3.6", 14), ("3.7", 19), ("3.8", 20), ("3.9", 21),
+                ("4.0", 25), ("4.1", 27), ("4.2", 29), ("4.3", 30), ("4.4", 33),
+            ),
+            source="MetadataVersion.LATEST_PRODUCTION",
+        ),
+    ]
+    """Level of `metadata.version` of a new cluster; 0: there is none."""
+    elr_by_default: Annotated[
+        bool, Gate(metadata="kraft", since="4.1", source="EligibleLeaderReplicasVersion.ELRV_1; KIP-966")
+    ]
+    """A new cluster enables eligible leader replicas."""
+    min_isr_at_cluster_level: Annotated[
+        bool, Gate(metadata="kraft", since="4.1", source="ActivationRecordsGenerator; ConfigurationControlManager")
+    ]
+    """With ELR, a claim writes `min.insync.replicas` of all brokers, for good."""
+    elects_fenced_last_known_leader: Annotated[
+        bool,
+        Gate(
+            metadata="kraft", since="4.0", until="4.0",
+            source="PartitionChangeBuilder.canElectLastKnownLeader; KAFKA-19522",
+        ),
+    ]
+    """The last known leader is elected even if it is fenced."""
+    unclean_setting: Annotated[
+        bool,
+        Gate(
+            metadata="kraft", since="3.9",
+            source="ConfigurationControlManager.uncleanLeaderElectionEnabledForTopic; KAFKA-12670",
+        ),
+    ]
+    """`unclean.leader.election.enable` has an effect."""
+    reassigned_replicas_all_in_isr: Annotated[
+        bool,
+        Gate(
+            metadata="kraft", since="3.8",
+            source="PartitionReassignmentReplicas.maybeCompleteReassignment; KAFKA-15665",
+        ),
+    ]
+    """A reassignment completes when all remaining replicas are in the ISR.
+
+    Before, when all added ones are.
+    """
+    sorted_isr: Annotated[bool, Gate(metadata="kraft", since="4.3", source="Partition.prepareIsrExpand, as recorded")]
+    """A proposed ISR is stored by ascending id; before, joining replicas come last."""
+    same_incarnation_keeps_epoch: Annotated[
+        bool, Gate(metadata="kraft", since="3.9", source="ClusterControlManager.registerBroker; KAFKA-16952")
+    ]
+    """A registration that is sent again keeps the broker epoch."""
+    new_incarnation_leaves_isrs: Annotated[
+        bool, Gate(metadata="kraft", since="4.0", source="ReplicationControlManager.handleBrokerShutdown; KAFKA-18106")
+    ]
+    """A new incarnation leaves the ISRs of the one before.
+
+    After an unclean stop also the ELRs.
+    """
+    sessions_by_epoch: Annotated[bool, Gate(metadata="kraft", since="4.0", source="BrokerHeartbeatTracker")]
+    """A session is a contact time by broker and epoch, also of fenced brokers."""
+    fenced_sessions_at_claim: Annotated[
+        bool, Gate(metadata="kraft", since="4.0", until="4.0", source="ClusterControlManager.activate; KAFKA-19130")
+    ]
+    """A claim gives a session to fenced brokers, too."""
+    periodic_tasks: Annotated[bool, Gate(metadata="kraft", since="4.0", source="PeriodicTaskControlManager")]
+    """Tasks run at fixed periods; before, they are scheduled by what they find to do."""
+    unclean_election_task: Annotated[
+        bool, Gate(metadata="kraft", since="3.9", source="ReplicationControlManager.maybeElectUncleanLeaders")
+    ]
+    """A periodic task elects leaders of leaderless partitions uncleanly."""
+
     def understands(self, api_key: int, version: int) -> bool:
         """Whether this binary can read that version of another broker's request.
 

@@ -36,6 +36,9 @@ RESULTS = Path(__file__).parent / "results" / "network_runs.json"
 RANDOM = "random-"
 """Prefix of random schedules, which `verification.random_schedules` judges."""
 
+KRAFT = "kraft-"
+"""Prefix of recordings in KRaft mode, where who leads the quorum is a race."""
+
 
 def recorded() -> list[str]:
     """ID@VERSION of every named recording."""

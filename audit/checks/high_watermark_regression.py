@@ -1,7 +1,8 @@
 """Regression: the limit of readable records moves back, or a read record changes.
 
-Within one leader epoch the leader's high watermark only rises (semantics 1.5). And an exposed record never changes: one
-offset read twice must have the same (leader epoch, digest).
+Within one leader epoch the leader's high watermark only rises (semantics 1.5). A restarted leader of the same epoch
+begins with its checkpoint, which is no move (KRaft). And an exposed record never changes: one offset read twice must
+have the same (leader epoch, digest).
 """
 
 from audit.checks.check import Check

@@ -11,6 +11,7 @@ FOLLOWED: Final = (
     *("role_changed", "controller_changed", "node_started", "node_stopped", "machine_fault"),
     *("log_created", "log_deleted", "log_loaded", "log_truncated", "log_start_moved", "batch_appended"),
     *("operation_invoked", "operation_ended", "znode_changed", "topic_removed", "timer_lateness"),
+    *("quorum_state_changed", "metadata_committed", "metadata_snapshot"),
 )
 PRODUCES: Final = ("operation_invoked", "operation_ended")
 """Event types of which only those of kind produce are followed."""
@@ -63,6 +64,11 @@ class Event(NamedTuple):
     kafka_version: str | None = None
     max_ms: float | None = None
     p50_ms: float | None = None
+    epoch: int | None = None
+    leader: int | None = None
+    high_watermark: int | None = None
+    highest_watermark: int | None = None
+    action: str | None = None
 
     @property
     def name(self) -> str:

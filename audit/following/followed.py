@@ -17,6 +17,7 @@ from audit.following.answers import Answers
 from audit.following.event import Event
 from audit.following.finding import Findings, Line, Seen
 from audit.following.followed_logs import Acknowledged, Logs
+from audit.following.followed_quorum import Quorum
 from audit.following.windows import CONTROLLER, Led, Offices
 from emulator.faults.machine_fault_kinds import KILLING
 from emulator.judging.findings import Note
@@ -58,12 +59,15 @@ class Followed:
         self._offices = Offices()
         self._logs = Logs()
         self._answers = Answers()
+        self._quorum = Quorum()
         self._waiting: list[tuple[float, str, int, int, Event]] = []
         self._lives: dict[str, _Life] = {}
         self._read_to_ms = 0.0
         self._forgotten_ms = 0.0
         self._removed: dict[str, dict[str, float]] = {}
         """{topic: {id of an ended incarnation: when it was removed}}"""
+        self._ids: dict[str, str] = {}
+        """{topic: id of its present incarnation}"""
         self._going: set[str] = set()
         self._windows: set[tuple[str, str, int]] = set()
 
@@ -118,6 +122,7 @@ class Followed:
 
     def _take(self, event: Event) -> Iterator[Line]:
         self.events += 1
+        self._turn_life(event)
         if self._watch is not None and event.event in WATCHED:
             yield from self._look_for_standstills(self._watch, event)
         match event.event:
@@ -138,6 +143,12 @@ class Followed:
                 self._ended(event)
             case "topic_removed":
                 self._topic_removed(event)
+            case "quorum_state_changed":
+                self._quorum.state_changed(event)
+            case "metadata_committed":
+                self._quorum.committed(event)
+            case "metadata_snapshot":
+                self._quorum.snapshot(event)
             case _ if event.topic is not None and event.partition is not None:
                 if not self._is_of_a_life_before(event, event.at_ms):
                     yield from self._of_partition(event, (event.topic, event.partition))
@@ -211,14 +222,29 @@ class Followed:
 
     def _topic_removed(self, event: Event) -> None:
         assert event.topic is not None
-        removed = self._removed.setdefault(event.topic, {})
-        if event.topic_id in removed:
+        if event.topic_id in self._removed.get(event.topic, ()):
             return  # every controller of KRaft emits a removal
-        removed[event.topic_id or str(event.at_ms)] = event.at_ms
+        self._end_life(event.topic, event.topic_id or str(event.at_ms), event.at_ms)
+
+    def _end_life(self, topic: str, life: str, at_ms: float) -> None:
+        """End a topic's incarnation. `life`: its id, or the time of its removal."""
+        self._removed.setdefault(topic, {})[life] = at_ms
         if len(self._removed) > TOPICS_REMOVED_MAX:
             del self._removed[next(iter(self._removed))]
-        self._going.discard(event.topic)
-        self._logs.removed(event.topic)
+        if self._ids.get(topic) == life:
+            del self._ids[topic]
+        self._going.discard(topic)
+        self._logs.removed(topic)
+
+    def _turn_life(self, event: Event) -> None:
+        """End the incarnation before that of the event, if its removal has not been read yet."""
+        topic, life = event.topic, event.topic_id
+        if not topic or not life or life in self._removed.get(topic, ()):
+            return
+        before = self._ids.get(topic)
+        if before is not None and before != life:
+            self._end_life(topic, before, event.at_ms)
+        self._ids[topic] = life
 
     def _is_of_a_life_before(self, event: Event, at_ms: float) -> bool:
         """Whether the event's topic was removed: by its id, or without one by the time `at_ms`."""
@@ -241,6 +267,10 @@ class Followed:
         for partition in sorted(partitions):
             seen = {} if partition[0] in self._going else self._logs.seen(partition)
             yield from self.findings.look(("log", *partition), seen, read_to_ms, before_ms)
+        if self._quorum.touched:
+            self._quorum.touched = False
+            # They never end: that of a forgotten incarnation is not withdrawn.
+            yield from self.findings.look(("quorum",), self._quorum.seen(), read_to_ms, read_to_ms + 1)
         for client in self._answers.clients():
             seen = self._answers.look(client, read_to_ms)
             # An ended unavailability is reported once, and not withdrawn afterwards.

@@ -3,7 +3,8 @@
 Reading order:
 
 - `metadata_image`: the state that the records of the metadata log describe; brokers have one, too.
-- `controller_features`, `controller_settings`: behaviour by release, and settings.
+- `image_records`: records of a snapshot.
+- `feature_levels`, `controller_settings`: feature levels in the log, and settings.
 - `cluster_view`: an image with both, as decisions read it.
 - `partition_changes`: elections, ISR and ELR of one partition, as one record.
 - `replication_control`: partitions of a broker that is fenced, unfenced, stopped or registered again.

@@ -106,7 +106,7 @@ def _eligible(view: ClusterView, replica: BrokerId, epoch: int) -> bool:
 
 def _ordered(view: ClusterView, partition: PartitionRegistration, isr: Sequence[BrokerId]) -> tuple[BrokerId, ...]:
     """The ISR in the order of the release's sets: by ascending id, or the present members first."""
-    if view.features.sorted_isr:
+    if view.gates.sorted_isr:
         return tuple(sorted(isr))
     present = [replica for replica in partition.isr if replica in isr]
     return (*present, *(replica for replica in isr if replica not in present))

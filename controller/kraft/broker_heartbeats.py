@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from controller.kraft.controller_features import ControllerFeatures
+from protocol.gates import Gates
 from protocol.ids import NO_OFFSET, BrokerId, Offset
 from protocol.messages.kraft_messages import BrokerHeartbeatRequest
 
@@ -64,8 +64,8 @@ class BrokerContact(msgspec.Struct):
 class BrokerHeartbeats:
     """Heartbeats since this controller's claim."""
 
-    def __init__(self, features: ControllerFeatures, session_timeout_ms: float) -> None:
-        self._features = features
+    def __init__(self, gates: Gates, session_timeout_ms: float) -> None:
+        self._gates = gates
         self._session_timeout_ms = session_timeout_ms
         self._brokers: dict[BrokerId, BrokerContact] = {}
         self._contacts: dict[tuple[BrokerId, int], float] = {}
@@ -104,7 +104,7 @@ class BrokerHeartbeats:
 
         Before 4.0 nothing is noted.
         """
-        if self._features.sessions_by_epoch:
+        if self._gates.sessions_by_epoch:
             self._contacts.pop((broker, epoch), None)
             if len(self._contacts) >= CONTACTS_MAX:
                 del self._contacts[next(iter(self._contacts))]
@@ -119,7 +119,7 @@ class BrokerHeartbeats:
     # --- sessions ---
 
     def has_valid_session(self, now_ms: float, broker: BrokerId, epoch: int) -> bool:
-        if self._features.sessions_by_epoch:
+        if self._gates.sessions_by_epoch:
             contact_ms = self._contacts.get((broker, epoch))
             return contact_ms is not None and not self._is_expired(now_ms, contact_ms)
         known = self._brokers.get(broker)
@@ -130,7 +130,7 @@ class BrokerHeartbeats:
 
         From 4.0 on it is removed.
         """
-        if self._features.sessions_by_epoch:
+        if self._gates.sessions_by_epoch:
             for session, contact_ms in self._contacts.items():
                 if self._is_expired(now_ms, contact_ms):
                     del self._contacts[session]

@@ -46,7 +46,7 @@ def register_broker(
     """
     if not is_uuid(request.incarnation):
         return [], BrokerRegistrationResponse(ErrorCode.INVALID_REQUEST)
-    broker, features = request.broker, view.features
+    broker, gates = request.broker, view.gates
     existing = view.image.brokers.get(broker)
     is_same = existing is not None and existing.incarnation == request.incarnation
     if existing is not None and not is_same and heartbeats.has_valid_session(now_ms, broker, existing.epoch):
@@ -55,9 +55,9 @@ def register_broker(
     epoch, fenced, shuts_down = int(next_offset), True, False
     if existing is not None and is_same:
         fenced, shuts_down = existing.fenced, existing.in_controlled_shutdown
-        epoch = existing.epoch if features.same_incarnation_keeps_epoch else epoch
+        epoch = existing.epoch if gates.same_incarnation_keeps_epoch else epoch
     else:
-        if existing is not None and features.new_incarnation_leaves_isrs:
+        if existing is not None and gates.new_incarnation_leaves_isrs:
             clean = request.previous_epoch != NO_PREVIOUS_EPOCH and request.previous_epoch == existing.epoch
             records.extend(leave_partitions(view, broker, clean=clean))
         heartbeats.remove(broker)

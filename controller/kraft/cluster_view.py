@@ -1,4 +1,4 @@
-"""View of the cluster for the controller's decisions: image, features and settings.
+"""View of the cluster for the controller's decisions: image, gates and settings.
 
 The active controller decides by its own image, with records that are not yet committed. Effective settings of a topic:
 its own, this node's dynamic ones, those of all brokers, this node's file.
@@ -6,16 +6,16 @@ its own, this node's dynamic ones, those of all brokers, this node's file.
 Source: ReplicationControlManager, ConfigurationControlManager, FeatureControlManager.
 """
 
-from controller.kraft.controller_features import (
+from controller.kraft.controller_settings import MIN_ISR, UNCLEAN_ELECTION, ControllerSettings
+from controller.kraft.feature_levels import (
     ELR_RECORDS,
     ELR_VERSION,
     METADATA_VERSION,
     SHRINK_KEEPS_EPOCH,
-    ControllerFeatures,
 )
-from controller.kraft.controller_settings import MIN_ISR, UNCLEAN_ELECTION, ControllerSettings
 from controller.kraft.metadata_image import ALL_BROKERS, MetadataImage, PartitionRegistration, TopicImage
 from controller.kraft.partition_changes import ChangeRules, Election, TargetState, partition_change
+from protocol.gates import Gates
 from protocol.ids import BrokerId
 from protocol.numbers import number_in
 from protocol.records.metadata_records import BROKER_CONFIG, TOPIC_CONFIG, PartitionChangeRecord
@@ -25,11 +25,11 @@ class ClusterView:
     """Image of a controller, with what it needs to decide. `me`: its id."""
 
     def __init__(
-        self, me: BrokerId, image: MetadataImage, features: ControllerFeatures, settings: ControllerSettings
+        self, me: BrokerId, image: MetadataImage, gates: Gates, settings: ControllerSettings
     ) -> None:
         self.me = me
         self.image = image
-        self.features = features
+        self.gates = gates
         self.settings = settings
 
     # --- feature levels ---
@@ -37,7 +37,7 @@ class ClusterView:
     @property
     def metadata_version(self) -> int:
         """Level of `metadata.version`; before the log's first record, of a new cluster."""
-        return self.image.features.get(METADATA_VERSION, self.features.metadata_version)
+        return self.image.features.get(METADATA_VERSION, self.gates.metadata_version)
 
     @property
     def elr_enabled(self) -> bool:
@@ -78,7 +78,7 @@ class ClusterView:
         """Whether a topic's partitions elect unclean leaders by themselves."""
         value = self.topic_setting(topic, UNCLEAN_ELECTION)
         enabled = self.settings.unclean_leader_election_enable if value is None else value.lower() == "true"
-        return self.features.unclean_setting and enabled
+        return self.gates.unclean_setting and enabled
 
     def election(self, topic: str) -> Election:
         return "unclean" if self.unclean_elections(topic) else "online"
@@ -90,8 +90,8 @@ class ClusterView:
             elr_enabled=self.elr_enabled,
             min_isr=self.min_isr(topic),
             shrink_raises_epoch=self.metadata_version < SHRINK_KEEPS_EPOCH,
-            reassigned_replicas_all_in_isr=self.features.reassigned_replicas_all_in_isr,
-            elects_fenced_last_known_leader=self.features.elects_fenced_last_known_leader,
+            reassigned_replicas_all_in_isr=self.gates.reassigned_replicas_all_in_isr,
+            elects_fenced_last_known_leader=self.gates.elects_fenced_last_known_leader,
         )
 
     def change(

@@ -8,8 +8,8 @@ Source: PeriodicTaskControlManager; until 3.9 QuorumController.maybeSchedule*, r
 
 from typing import Final, Literal
 
-from controller.kraft.controller_features import ControllerFeatures
 from controller.kraft.controller_settings import ControllerSettings
+from protocol.gates import Gates
 
 Task = Literal["no-op", "fence", "balance", "unclean"]
 IMMEDIATE_MS: Final = 10
@@ -21,15 +21,15 @@ NEVER_MS: Final = float("inf")
 class PeriodicTasks:
     """Tasks and the times at which they are due."""
 
-    def __init__(self, features: ControllerFeatures, settings: ControllerSettings) -> None:
-        self._periodic = features.periodic_tasks
+    def __init__(self, gates: Gates, settings: ControllerSettings) -> None:
+        self._periodic = gates.periodic_tasks
         self._due_ms: dict[Task, float] = {}
         periods: dict[Task, float] = {"no-op": settings.metadata_max_idle_interval_ms}
         if self._periodic:
             periods["fence"] = settings.broker_session_timeout_ms / FENCINGS_PER_SESSION
         if settings.auto_leader_rebalance_enable:
             periods["balance"] = settings.leader_imbalance_check_interval_seconds * 1000
-        if features.unclean_election_task:
+        if gates.unclean_election_task:
             periods["unclean"] = settings.unclean_leader_election_interval_ms
         self._period_ms: dict[Task, float] = {task: period for task, period in periods.items() if period > 0}
         self._more: set[Task] = set()

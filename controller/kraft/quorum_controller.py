@@ -21,7 +21,6 @@ from controller.kraft.broker_registrations import fence_stale_broker, process_he
 from controller.kraft.cluster_view import ClusterView
 from controller.kraft.committed_events import apply_and_report
 from controller.kraft.config_requests import ConfigValidator, alter_configs, incremental_alter_configs, valid_settings
-from controller.kraft.controller_features import ControllerFeatures, controller_features_of
 from controller.kraft.controller_log import ControllerLog
 from controller.kraft.controller_settings import ControllerSettings
 from controller.kraft.election_requests import (
@@ -39,6 +38,7 @@ from controller.kraft.topic_requests import TopicPlacing, create_partitions, cre
 from protocol.chance import Chance
 from protocol.errors import ErrorCode
 from protocol.events import ControllerChanged, Event
+from protocol.gates import Gates, gates_for
 from protocol.ids import BrokerId, LeaderEpoch, Offset
 from protocol.machine import Now
 from protocol.messages.administration import CreatePartitionsRequest, CreateTopicsRequest, DeleteTopicsRequest
@@ -88,7 +88,7 @@ class QuorumController:
     def __init__(
         self,
         me: BrokerId,
-        features: ControllerFeatures,
+        gates: Gates,
         settings: ControllerSettings,
         log: ControllerLog,
         chance: Chance,
@@ -96,7 +96,7 @@ class QuorumController:
         validate: ConfigValidator = valid_settings,
     ) -> None:
         self._me = me
-        self._features = features
+        self._gates = gates
         self._settings = settings
         self._log = log
         self._chance = chance
@@ -105,11 +105,11 @@ class QuorumController:
         self.image = MetadataImage()
         self._is_log_empty = True
         self._claimed = NOT_CLAIMED
-        self._view = ClusterView(me, self.image, features, settings)
+        self._view = ClusterView(me, self.image, gates, settings)
         """By the committed image; while active, by one with the uncommitted records."""
-        self._heartbeats = BrokerHeartbeats(features, settings.broker_session_timeout_ms)
+        self._heartbeats = BrokerHeartbeats(gates, settings.broker_session_timeout_ms)
         self._pending = PendingReplies()
-        self._tasks = PeriodicTasks(features, settings)
+        self._tasks = PeriodicTasks(gates, settings)
         self._elections = OpenElections()
         """Of the view's image, until 3.9."""
 
@@ -156,15 +156,15 @@ class QuorumController:
         Source: claim, CompleteActivationEvent.
         """
         self._claimed = epoch
-        self._view = ClusterView(self._me, self.image.copy(), self._features, self._settings)
-        self._heartbeats = BrokerHeartbeats(self._features, self._settings.broker_session_timeout_ms)
+        self._view = ClusterView(self._me, self.image.copy(), self._gates, self._settings)
+        self._heartbeats = BrokerHeartbeats(self._gates, self._settings.broker_session_timeout_ms)
         for broker, registration in self.image.brokers.items():
             self._heartbeats.register(now.mono_ms, broker, fenced=registration.fenced)
-            if not registration.fenced or self._features.fenced_sessions_at_claim:
+            if not registration.fenced or self._gates.fenced_sessions_at_claim:
                 self._heartbeats.note_contact(now.mono_ms, broker, registration.epoch)
         self._emit(ControllerChanged(True, int(epoch), "leads-quorum"))
         self._tasks.activate(now.mono_ms)
-        if not self._features.periodic_tasks:
+        if not self._gates.periodic_tasks:
             self._elections.begin(self._view.image)
         self._write(now, Write(activation_records(self._view, empty=self._is_log_empty)), None)
 
@@ -175,8 +175,8 @@ class QuorumController:
         """
         epoch, self._claimed = self._claimed, NOT_CLAIMED
         self._log.resign(epoch)
-        self._view = ClusterView(self._me, self.image, self._features, self._settings)
-        self._heartbeats = BrokerHeartbeats(self._features, self._settings.broker_session_timeout_ms)
+        self._view = ClusterView(self._me, self.image, self._gates, self._settings)
+        self._heartbeats = BrokerHeartbeats(self._gates, self._settings.broker_session_timeout_ms)
         self._tasks.deactivate()
         self._emit(ControllerChanged(False, int(epoch), reason))
         self._pending.fail_all()
@@ -213,7 +213,7 @@ class QuorumController:
         """Apply records to the uncommitted state, and registrations to the heartbeats (replay)."""
         first = last - len(records) + 1
         image = self._view.image
-        elections = None if self._features.periodic_tasks else self._elections
+        elections = None if self._gates.periodic_tasks else self._elections
         for index, record in enumerate(records):
             known = isinstance(record, RegisterBrokerRecord) and record.broker in image.brokers
             if elections is not None:
@@ -326,5 +326,5 @@ def make_quorum_controller(
     emit: Callable[[Event], None],
 ) -> QuorumController:
     """The controller of a release, for settings under Kafka's names. Raises UnknownVersion."""
-    features = controller_features_of(version)
-    return QuorumController(me, features, ControllerSettings.from_settings(settings), log, chance, emit)
+    gates = gates_for(version, metadata="kraft")
+    return QuorumController(me, gates, ControllerSettings.from_settings(settings), log, chance, emit)

@@ -9,8 +9,9 @@ import msgspec
 from docs.generate.markdown_tables import code, notice, table
 from docs.generate.source import Field, fields_of
 from docs.generate.uses import FILE_OF_GATES, users_of
+from emulator.topology import KRAFT, ZOOKEEPER
 from protocol.gates import GATES, Gate, Span, gates_for
-from protocol.versions import DEFAULT_VERSION, LADDER
+from protocol.versions import DEFAULT_VERSION, KRAFT_LADDER, LADDER
 
 _HEAD = """# Versions and gates
 
@@ -23,7 +24,7 @@ A broker has two versions of Kafka:
 A gate of one plane of metadata, KRaft or ZooKeeper, holds there alone. In KRaft the IBP is the metadata version's
 release, and the first table has the values of that plane.
 
-The *ladder* has the emulated versions, all with ZooKeeper: `{ladder}`.
+The *ladder* has the emulated versions with ZooKeeper: `{ladder}`. In KRaft mode it is `{kraft_ladder}`.
 
 A patch release counts as its line (`2.6.3` is 2.6); `2.0` means 2.0.1. The default is {default}. Each version is played
 as its last patch release. 2.0.0 and 2.0.1 differ; no gate changes between 2.2.0 and 2.2.2.
@@ -38,21 +39,22 @@ _VERSIONS = {"binary": "binary", "protocol": "IBP", "format": "record format"}
 
 def page(root: Path) -> str:
     fields = [field for field in fields_of(root / FILE_OF_GATES[0], "Gates") if field.name in GATES]
-    head = _HEAD.format(ladder=", ".join(LADDER), default=DEFAULT_VERSION)
+    head = _HEAD.format(ladder=", ".join(LADDER), kraft_ladder=", ".join(KRAFT_LADDER), default=DEFAULT_VERSION)
     parts = [notice(FILE_OF_GATES[0]), head]
     for heading, group in groupby(fields, key=lambda field: field.heading):
         parts.append(f"## {heading[0].upper()}{heading[1:]}\n")
         members = list(group)
-        parts.append(table(("gate", "decided by", *LADDER), [_values(field.name) for field in members]))
+        ladder = KRAFT_LADDER if any(GATES[field.name].metadata == KRAFT for field in members) else LADDER
+        parts.append(table(("gate", "decided by", *ladder), [_values(field.name, ladder) for field in members]))
         parts.append(
             table(("gate", "holds", "meaning", "read in", "used by"), [_meaning(root, field) for field in members])
         )
     return "\n".join(parts)
 
 
-def _values(name: str) -> Sequence[object]:
-    plane = GATES[name].metadata or "zookeeper"
-    values = [_shown(getattr(gates_for(version, metadata=plane), name)) for version in LADDER]
+def _values(name: str, ladder: Sequence[str]) -> Sequence[object]:
+    plane = GATES[name].metadata or ZOOKEEPER
+    values = [_shown(getattr(gates_for(version, metadata=plane), name)) for version in ladder]
     changes = [value if index == 0 or value != values[index - 1] else "" for index, value in enumerate(values)]
     return (code(name), decided_by(GATES[name]), *changes)
 

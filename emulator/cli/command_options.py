@@ -186,6 +186,8 @@ class SweepOptions:
     cut.at_s=5,12; repeatable."""
     kafka_version: str | None = None
     """The brokers' versions, A,B."""
+    metadata: Metadata | None = None
+    """Store of the clusters' metadata; by default as for `run`, by the version of each run."""
     seeds: str | None = None
     """Seeds A..B, both included, of each combination; by default 1..10."""
     files: Files = ()
@@ -211,9 +213,16 @@ class AdviseOptions:
     """Options of `faultline advise`."""
 
     kafka_version: KafkaVersion = None
+    metadata: Metadata | None = None
+    """Store of the cluster's metadata; by default that of the settings files or the
+    topology, else ZooKeeper up to Kafka 3.2 and KRaft from 3.3 on."""
+    controllers: Controllers | None = None
+    """In KRaft: controllers in nodes of their own (separate), or brokers that are
+    controllers too (combined); by default as in process.roles, else separate."""
     overrides: AnySetting = ()
     seeds: str | None = None
-    """Seeds A..B, both included, of each fault; by default 1..3, and 1 of each pair."""
+    """Seeds A..B, both included, of each fault; by default 1..3, in KRaft
+    mode 1..2, and 1 of each pair."""
     pairs: bool = False
     """Then also play all pairs of faults."""
     runs: int | None = None
@@ -280,7 +289,7 @@ class UpOptions:
     """The cluster's name; by default the topology's."""
     settings: Settings = Settings()
     metadata: Metadata | None = None
-    """Store of the cluster's metadata; by default ZooKeeper up to Kafka 3.9, KRaft from 4.0 on."""
+    """Store of the cluster's metadata; by default ZooKeeper up to Kafka 3.2, KRaft from 3.3 on."""
     controllers: Controllers | None = None
     """In KRaft: controllers in nodes of their own (separate, the default), or brokers that are
     controllers too (combined)."""

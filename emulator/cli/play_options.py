@@ -73,7 +73,8 @@ class ScenarioSettings(Settings):
     """Settings, and replacements of values in the scenario's file."""
 
     metadata: Metadata | None = None
-    """Store of the cluster's metadata; by default the scenario's, where the version allows it."""
+    """Store of the cluster's metadata; by default the scenario's for its own versions, else
+    ZooKeeper up to Kafka 3.2 and KRaft from 3.3 on."""
     parameters: Parameters = ()
     """Replacement of a value in the scenario's file, such as sleep#2=30 or cut.at_s=12;
     repeatable."""

@@ -18,36 +18,48 @@ from emulator.settings.listeners import ROLES
 from emulator.settings.properties_files import SettingsFile
 from emulator.settings.setting import ENSEMBLE
 from emulator.settings.setting_registry import found
-from emulator.topology import KRAFT, KRAFT_CONTROLLERS, ZOOKEEPER, Node, NoSuchMode, Topology, metadata_of
+from emulator.topology import (
+    KRAFT,
+    KRAFT_CONTROLLERS,
+    ZOOKEEPER,
+    Node,
+    NoSuchMode,
+    Topology,
+    default_metadata,
+    metadata_of,
+)
 from protocol.versions import KRAFT_LADDER, has_kraft_mode, has_zookeeper_mode, ladder_name
 
+ZOOKEEPER_CONNECT: Final = "zookeeper.connect"
 KRAFT_PREFIX: Final = "kraft-"
 """Prefix of a scenario's id in KRaft mode."""
 
 
-def requested_mode(own: str, kafka_version: str | None, metadata: str) -> str:
-    """Mode of a run. `own`: the scenario's; `metadata`: the requested one, "" none.
+def requested_mode(own: str, kafka_version: str | None, metadata: str, listed: Iterable[str] = ()) -> str:
+    """Mode of a run.
 
-    Without a request the scenario's own mode, if the version has it. Raises UnknownVersion, NoSuchMode.
+    `own`: the scenario's; `metadata`: the requested one, "" none; `listed`: the scenario's versions. Without a
+    request the scenario's own mode for a version that it lists, else the version's default. Raises UnknownVersion.
     """
     if kafka_version is None or metadata:
         return metadata or own
     name = ladder_name(kafka_version)
-    if own == ZOOKEEPER and not has_zookeeper_mode(name):
-        return KRAFT
-    if own == KRAFT and not has_kraft_mode(name):
-        return ZOOKEEPER
-    return own
+    if own == KRAFT:
+        return KRAFT if has_kraft_mode(name) else ZOOKEEPER
+    return own if name in map(ladder_name, listed) and has_zookeeper_mode(name) else default_metadata(name)
 
 
 def mode_of_files(files: Iterable[SettingsFile], kafka_version: str | None) -> str:
-    """KRAFT if a file has `process.roles` and the version has KRaft; "": any mode.
+    """Mode of a cluster with these files; "": any mode.
 
+    KRAFT if a file has `process.roles`, ZOOKEEPER if one has `zookeeper.connect`, each where the version has that mode.
     Raises UnknownVersion.
     """
-    if kafka_version is not None and not has_kraft_mode(kafka_version):
-        return ""
-    return KRAFT if any(entry.name == ROLES for file in files for entry in file.entries) else ""
+    names = {entry.name for file in files for entry in file.entries}
+    if ROLES in names:
+        return KRAFT if kafka_version is None or has_kraft_mode(kafka_version) else ""
+    with_zookeeper = kafka_version is not None and has_zookeeper_mode(kafka_version)
+    return ZOOKEEPER if ZOOKEEPER_CONNECT in names and with_zookeeper else ""
 
 
 def twin_of(given: str, mode: str) -> str:
@@ -68,7 +80,7 @@ def in_mode(
     `find`: a scenario of the catalogue, or None. Raises UnknownVersion, NoSuchMode.
     """
     own = scenario.topology.metadata
-    mode = requested_mode(own, kafka_version, metadata)
+    mode = requested_mode(own, kafka_version, metadata, scenario.kafka)
     if mode == own:
         return scenario, ""
     words = {KRAFT: "KRaft", ZOOKEEPER: "ZooKeeper"}
@@ -84,7 +96,12 @@ def in_mode(
     version = kafka_version or next((v for v in reversed(scenario.kafka) if v in KRAFT_LADDER), KRAFT_LADDER[-1])
     metadata_of(version, KRAFT)
     note = f"{scenario.id} is played in KRaft mode; it expects what ZooKeeper mode does, so the audit alone judges"
-    return rewritten(scenario, ladder_name(version)), note
+    try:
+        return rewritten(scenario, ladder_name(version)), note
+    except NoSuchMode:
+        if metadata or not has_zookeeper_mode(version):
+            raise
+        return scenario, ""
 
 
 def rewritten(scenario: m.Scenario, version: str) -> m.Scenario:

@@ -28,22 +28,22 @@ def resolve_named(
     and `resolve_found`.
     """
     settings_files = read_settings_files(files)
-    mode = metadata or mode_of_files(settings_files, kafka_version)
-    scenario, note = find_in_mode(given, kafka_version, parameters, mode)
-    resolved = resolve_found(given, scenario, kafka_version, dict(overrides or {}), settings_files)
-    if not note:
-        return resolved
-    account = msgspec.structs.replace(resolved.account, warnings=(note, *resolved.account.warnings))
-    return msgspec.structs.replace(resolved, account=account)
+    scenario, note = find_in_mode(given, kafka_version, parameters, metadata, settings_files)
+    return resolve_found(given, scenario, kafka_version, dict(overrides or {}), settings_files, note)
 
 
 def find_in_mode(
-    given: str, kafka_version: str | None, parameters: Sequence[str] = (), metadata: str = ""
+    given: str,
+    kafka_version: str | None,
+    parameters: Sequence[str] = (),
+    metadata: str = "",
+    settings_files: Sequence[SettingsFile] = (),
 ) -> tuple[Scenario, str]:
     """The scenario in the metadata mode of that version, and a note if it is another form.
 
-    Raises the errors of `find_scenario` and `in_mode`.
+    `settings_files` choose the mode if `metadata` is "". Raises the errors of `find_scenario` and `in_mode`.
     """
+    metadata = metadata or mode_of_files(settings_files, kafka_version)
 
     def twin(name: str) -> Scenario | None:
         return find_scenario(name, parameters) if name in catalogue() else None
@@ -57,13 +57,19 @@ def resolve_found(
     kafka_version: str | None,
     overrides: dict[str, Any],
     settings_files: Sequence[SettingsFile],
+    note: str = "",
 ) -> Resolved:
     """Resolve the scenario that was found by the name `given`.
 
-    Raises the errors of `resolve`; one about the file's own settings begins with `FILE:LINE:COLUMN: `.
+    `note`: a further warning about it, "" none. Raises the errors of `resolve`; one about the file's own settings
+    begins with `FILE:LINE:COLUMN: `.
     """
     try:
-        return resolve(scenario, kafka_version, overrides, settings_files)
+        resolved = resolve(scenario, kafka_version, overrides, settings_files)
     except UnusableSetting as error:
         lines = str(error).splitlines()
         raise UnusableSetting("\n".join(f"{place_in_file(given, line)}{line}" for line in lines)) from error
+    if not note:
+        return resolved
+    account = msgspec.structs.replace(resolved.account, warnings=(note, *resolved.account.warnings))
+    return msgspec.structs.replace(resolved, account=account)

@@ -66,7 +66,7 @@ def given_for(
         version=version,
         cluster=own.cluster | by_scenario | by_version | command.cluster | by_set,
         by_broker={broker: values for broker, values in by_broker.items() if values},
-        by_controller=_of_controllers(scenario, version, by_set, dropped),
+        by_controller=_of_controllers(scenario, version, (own.controllers, command.controllers, by_set), dropped),
         topics=_topics(scenario.steps, version, dropped),
         brokers=tuple(azs),
         metadata=scenario.topology.metadata,
@@ -77,18 +77,34 @@ def given_for(
         set_here=own.set_here + command.set_here,
         passed_on=own.passed_on + command.passed_on,
         harmless=own.harmless + command.harmless,
-        warnings=own.warnings + command.warnings + kept,
+        warnings=own.warnings + command.warnings + kept + _unused(scenario, (*own_files, *command_files)),
     )
     return AllGiven(everything, ignored, tuple(dropped))
 
 
 def _of_controllers(
-    scenario: Scenario, version: str, by_set: Mapping[str, Given], dropped: list[Dropped]
+    scenario: Scenario, version: str, layers: Sequence[Mapping[str, Given]], dropped: list[Dropped]
 ) -> dict[str, dict[str, Given]]:
-    """{dedicated controller: settings that the scenario has for controllers}"""
-    own = _but(known_of(scenario.controller_settings, version, "controller_settings", dropped), by_set)
-    dedicated = [n for n in scenario.topology.with_role("controller") if "broker" not in n.roles]
-    return {node.name: own for node in dedicated} if own else {}
+    """{dedicated controller: settings of controllers}
+
+    `layers`: of the scenario's files, of the command line's, and of `--set`.
+    """
+    by_files, by_command, by_set = layers
+    by_scenario = known_of(scenario.controller_settings, version, "controller_settings", dropped)
+    own = _but({**by_files, **by_scenario, **by_command}, by_set)
+    return {name: own for name in _dedicated(scenario.topology)} if own else {}
+
+
+def _unused(scenario: Scenario, files: Iterable[SettingsFile]) -> list[str]:
+    """Warnings about files of dedicated controllers in a cluster that has none."""
+    if _dedicated(scenario.topology):
+        return []
+    why = "no effect; it is for dedicated controllers, and the cluster has none"
+    return [f"{file.name}: {why}" for file in files if file.of_controllers]
+
+
+def _dedicated(topology: Topology) -> tuple[str, ...]:
+    return tuple(node.name for node in topology.with_role("controller") if "broker" not in node.roles)
 
 
 def azs_of(topology: Topology) -> dict[int, str]:

@@ -98,7 +98,7 @@ class Reader:
             self._note(text.count("\n", 0, directive.start()) + 1, 1, "not YAML: 1.1 and 1.2 are the versions")
             return None
         try:
-            root = YAML(typ="rt", pure=True).compose(text)
+            root = YAML(typ="safe", pure=True).compose(text)
         except MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             line, column = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)

@@ -122,8 +122,7 @@ def _id(reader: StepReader, node: Node | None) -> str:
 
 
 def _text(reader: StepReader, node: Node | None) -> str:
-    # The parser marks with a bell where a folded text was broken.
-    return " ".join((reader.text(node) or "").replace("\a", "").split()) if node is not None else ""
+    return " ".join((reader.text(node) or "").split()) if node is not None else ""
 
 
 def _kafka(reader: StepReader, node: Node | None) -> tuple[str, ...]:

@@ -47,12 +47,13 @@ class Given(msgspec.Struct, frozen=True):
 class Layer(msgspec.Struct):
     """Settings of files.
 
-    {name with its kind: value} for the whole cluster, and of single brokers; and notes on ineffective ones. `harmless`:
-    names that are no settings of their own, such as those of one listener.
+    {name with its kind: value} for the whole cluster, of single brokers, and of dedicated controllers; and notes on
+    ineffective ones. `harmless`: names that are no settings of their own, such as those of one listener.
     """
 
     cluster: dict[str, Given] = {}
     by_broker: dict[int, dict[str, Given]] = {}
+    controllers: dict[str, Given] = {}
     dropped: list[Dropped] = []
     set_here: list[SetHere] = []
     passed_on: list[str] = []
@@ -77,7 +78,7 @@ def applied(files: Sequence[SettingsFile], version: str, brokers: dict[int, str]
 
 def _of_one_broker_only(files: Sequence[SettingsFile], brokers: Mapping[int, str]) -> list[str]:
     """Files that are for one broker by their broker.id, where other brokers have none."""
-    of_brokers = [file for file in files if file.scope == BROKER]
+    of_brokers = [file for file in files if file.scope == BROKER and not file.of_controllers]
     if any(file.broker is None for file in of_brokers) or {file.broker for file in of_brokers} >= set(brokers):
         return []
     every = "for all brokers: --settings broker:"
@@ -171,7 +172,9 @@ class _Reading:
 
     def _give(self, key: str, value: Value, entry: Entry) -> None:
         given = Given(value, self._where(entry), noted=True)
-        if self._file.broker is None:
+        if self._file.of_controllers:
+            self._layer.controllers[key] = given
+        elif self._file.broker is None:
             self._layer.cluster[key] = given
         else:
             self._layer.by_broker.setdefault(self._file.broker, {})[key] = given

@@ -23,9 +23,13 @@ _LEGAL_ID: Final = re.compile(r"[a-zA-Z0-9._-]*")
 
 
 def broken_of_producer(version: str, values: Mapping[str, Any], given: Collection[str]) -> Iterator[Problem]:
-    """Broken rules of a producer. `values`: in force; `given`: explicitly set names."""
+    """Broken rules of a producer. `values`: in force; `given`: explicitly set names.
+
+    Idempotence by default, from 3.0 on, gives way to settings that contradict it
+    (ProducerConfig.postProcessAndValidateIdempotenceConfigs).
+    """
     gates = gates_for(version)
-    idempotent = bool(values.get("enable.idempotence"))
+    idempotent = "enable.idempotence" in given and bool(values.get("enable.idempotence"))
     if given_text(values, "transactional.id") and "enable.idempotence" in given and not idempotent:
         yield ("transactional.id", "enable.idempotence"), "transactional.id needs enable.idempotence=true"
         return

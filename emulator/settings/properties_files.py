@@ -58,6 +58,8 @@ class SettingsFile(msgspec.Struct, frozen=True):
     broker: int | None = None
     by_id: bool = False
     """The file applies to one broker because it has broker.id, or in KRaft node.id."""
+    of_controllers: bool = False
+    """The file applies to dedicated controllers alone: its process.roles is controller."""
     twice: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
 
@@ -92,18 +94,18 @@ def settings_file(file: Wanted, name: str, data: bytes) -> SettingsFile:
     )
     scope = file.scope or _scope_of(name, last)
     broker, by_id = file.broker, False
-    own_id = _id_entry(last)
-    if scope == BROKER and not file.scope and own_id is not None:
+    of_controllers = scope == BROKER and not file.scope and roles_of(last) == {"controller"}
+    own_id = last.get("broker.id") or last.get("node.id")
+    if scope == BROKER and not file.scope and not of_controllers and own_id is not None:
         broker = _broker_id(name, own_id)
         by_id = broker is not None
-    return SettingsFile(name, scope, tuple(last.values()), broker, by_id, twice)
+    return SettingsFile(name, scope, tuple(last.values()), broker, by_id, of_controllers, twice)
 
 
-def _id_entry(last: Mapping[str, Entry]) -> Entry | None:
-    """The entry with a broker's id: `broker.id` or `node.id`. A controller's file has none."""
-    roles = last["process.roles"].value if "process.roles" in last else "broker"
-    is_broker = "broker" in [role.strip() for role in roles.split(",")]
-    return last.get("broker.id") or (last.get("node.id") if is_broker else None)
+def roles_of(entries: Mapping[str, Entry]) -> frozenset[str]:
+    """Words of `process.roles`; none with ZooKeeper."""
+    roles = entries["process.roles"].value if "process.roles" in entries else ""
+    return frozenset(role.strip() for role in roles.split(",") if role.strip())
 
 
 def _broker_id(name: str, entry: Entry) -> int | None:

@@ -113,6 +113,7 @@ from protocol.events.quorum_events import (
     BrokerLifecycleChanged,
     BrokerRegistrationCommitted,
     MetadataCommitted,
+    MetadataSnapshot,
     PartitionStateCommitted,
     QuorumStateChanged,
 )
@@ -170,6 +171,7 @@ __all__ = [
     "MachineFault",
     "MetadataChanged",
     "MetadataCommitted",
+    "MetadataSnapshot",
     "NodeStarted",
     "NodeStopped",
     "OfPartition",

@@ -163,6 +163,11 @@ class _Seen:
         life.committed.append((event.base_offset, event.offset, event.epoch, event.digest))
         life.highest = max(life.highest, event.offset)
 
+    def _metadata_snapshot(self, happened: TimedEvent, event: e.MetadataSnapshot) -> None:
+        if event.action == "loaded":
+            life = self._metadata_life(happened)
+            life.loaded = max(life.loaded, event.offset)
+
     def _partition_state_committed(self, happened: TimedEvent, event: e.PartitionStateCommitted) -> None:
         """The first controller that reads a record shows its state."""
         committed = self.probe.committed
@@ -299,7 +304,7 @@ class _Seen:
         replica.batches = [one for one in replica.batches if one.last >= event.log_start]
         replica.cached(event.epochs)
         logs = {place: cast("Any", replica)}
-        self.probe.kept.loaded(node, happened.incarnation, logs, {place: event.checkpointed})
+        self.probe.kept.loaded(node, happened.incarnation, logs, {place: event.checkpointed}, {})
         self.probe.leader_views.found(node, place, event.log_end)
         self._reached(happened, place, replica)
 

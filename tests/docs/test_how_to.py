@@ -17,6 +17,7 @@ from emulator.cli.commands.run_simulated import simulate_into
 from emulator.judging.judged import play_and_judge
 from emulator.runs.directory import prepare
 from emulator.runs.resolve import resolve
+from emulator.runs.scenario_sources import find_scenario
 from emulator.scenario.load import ScenarioErrors, load_scenario
 from protocol import versions
 from protocol.gates import GATES, gates_for
@@ -92,10 +93,10 @@ def test_the_other_steps_of_that_how_to_are_in_the_files_that_it_names() -> None
 @pytest.fixture
 def ladder() -> Iterator[None]:
     """The ladder and what was remembered of it, as before."""
-    before, all_before = versions.LADDER, versions.VERSIONS
+    before = versions.VERSIONS, versions.KRAFT_LADDER
     versions._place.cache_clear()
     yield
-    versions.LADDER, versions.VERSIONS = before, all_before
+    versions.VERSIONS, versions.KRAFT_LADDER = before
     versions._place.cache_clear()
     gates_for.cache_clear()
 
@@ -103,20 +104,20 @@ def ladder() -> Iterator[None]:
 def test_a_new_step_of_the_ladder_does_as_the_one_before(ladder: None) -> None:
     step, changed, default = blocks("how-to-add-a-version.md", "python")
     exec(compile(step, "step", "exec"), {})
-    newest, before = gates_for("3.10"), gates_for("3.9")
+    newest, before = gates_for("4.5"), gates_for("4.4")
     assert {name: getattr(newest, name) for name in GATES} == {name: getattr(before, name) for name in GATES}
     names_made: dict[str, Any] = {}
     exec(compile(default, "default", "exec"), names_made)
     assert [names_made["idempotence"].default_in(version) for version in ("2.8", "3.0")] == [False, True]
     exec(compile(changed, "changed", "exec"), names_made)
-    assert set(names_made["changed"]("3.9", "3.10")) == set()
+    assert set(names_made["changed"]("4.4", "4.5")) == set()
 
 
 def test_the_new_version_plays_a_scenario(ladder: None) -> None:
     step, *_ = blocks("how-to-add-a-version.md", "python")
     exec(compile(step, "step", "exec"), {})
-    example, *_ = blocks("how-to-add-a-scenario.md", "yaml")
-    verdict = play_and_judge(resolve(load_scenario(example, "it"), "3.10"), 1, run="how-to").verdict
+    scenario = find_scenario("kraft-orderly-shutdown")
+    verdict = play_and_judge(resolve(scenario, "4.5"), 1, run="how-to").verdict
     assert verdict.exit_code == 0, verdict
 
 

@@ -1,6 +1,7 @@
 """Kafka clients on a cluster of Kafka 4.4 in KRaft mode: topics, writes, reads, groups."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,9 +15,24 @@ pytestmark = pytest.mark.network
 LIMIT_S = 60.0
 
 
-def test_clients_write_and_read_in_a_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+
+
+def test_a_combined_cluster_settles_after_its_active_controller_has_died(tmp_path: Path) -> None:
+    about: dict[str, Any] = {"kafka_version": "3.9", "metadata": "kraft", "controllers": "combined"}
+    with faultline.Cluster(**about, directory=tmp_path / "run") as cluster:
+        cluster.create_topic("t", assignment=[[0, 1, 2]])
+        cluster.kill("active-controller")
+        dead = [name for name, node in cluster.status()["nodes"].items() if not node["alive"]]
+        assert len(dead) == 1 and dead[0].startswith("broker-")
+        cluster.start(*dead)
+        assert cluster.settle(LIMIT_S)
+
+
+def test_clients_write_and_read_in_a_group(tmp_path: Path) -> None:
     with faultline.Cluster(kafka_version="4.4", directory=tmp_path / "run") as cluster:
         servers = cluster.bootstrap_servers()
         administration = admin.AdminClient({"bootstrap.servers": servers})

@@ -7,7 +7,7 @@ import pytest
 
 from docs.generate.source import fields_of
 from protocol.gates import GATES, Gate, Gates, Span, gates_for
-from protocol.versions import LADDER, releases
+from protocol.versions import LADDER, VERSIONS, releases
 
 PAIRS = [(binary, ibp) for place, binary in enumerate(LADDER) for ibp in LADDER[: place + 1]]
 FIELDS = {field.name: field for field in fields_of(Path(__file__).parents[2] / "protocol" / "gates.py", "Gates")}
@@ -29,8 +29,8 @@ class Boundary(NamedTuple):
 
 def _neighbours(first: str) -> tuple[str, str]:
     """The last step of the ladder before a release, and the next."""
-    [newer, *_] = [step for step in LADDER if releases().index(step) >= releases().index(first)]
-    return LADDER[LADDER.index(newer) - 1], newer
+    [newer, *_] = [step for step in VERSIONS if releases().index(step) >= releases().index(first)]
+    return VERSIONS[VERSIONS.index(newer) - 1], newer
 
 
 def _boundaries(name: str, gate: Gate) -> list[Boundary]:
@@ -55,12 +55,12 @@ BOUNDARIES = [boundary for name, gate in GATES.items() for boundary in _boundari
 @pytest.mark.parametrize("boundary", BOUNDARIES, ids=lambda one: f"{one.gate}-{one.older}-{one.newer}")
 def test_a_gate_changes_between_the_neighbours_of_its_boundary(boundary: Boundary) -> None:
     """The other version may be any that both neighbours can have."""
-    older, newer = LADDER.index(boundary.older), LADDER.index(boundary.newer)
+    older, newer = VERSIONS.index(boundary.older), VERSIONS.index(boundary.newer)
     assert newer == older + 1
     if boundary.by == "binary":
-        sides = [((boundary.older, ibp), (boundary.newer, ibp)) for ibp in LADDER[:newer]]
+        sides = [((boundary.older, ibp), (boundary.newer, ibp)) for ibp in VERSIONS[:newer]]
     else:
-        sides = [((binary, boundary.older), (binary, boundary.newer)) for binary in LADDER[newer:]]
+        sides = [((binary, boundary.older), (binary, boundary.newer)) for binary in VERSIONS[newer:]]
     plane = boundary.metadata or "zookeeper"
     values = [tuple(getattr(gates_for(*pair, metadata=plane), boundary.gate) for pair in side) for side in sides]
     assert boundary.values in values
@@ -69,8 +69,8 @@ def test_a_gate_changes_between_the_neighbours_of_its_boundary(boundary: Boundar
 @pytest.mark.parametrize("name", [name for name, gate in GATES.items() if gate.metadata])
 def test_a_gate_of_one_plane_holds_in_no_other(name: str) -> None:
     other = {"kraft": "zookeeper", "zookeeper": "kraft"}[GATES[name].metadata]
-    assert not any(getattr(gates_for(version, metadata=other), name) for version in LADDER)
-    assert any(getattr(gates_for(version, metadata=GATES[name].metadata), name) for version in LADDER)
+    assert not any(getattr(gates_for(version, metadata=other), name) for version in VERSIONS)
+    assert any(getattr(gates_for(version, metadata=GATES[name].metadata), name) for version in VERSIONS)
 
 
 @pytest.mark.parametrize("name", GATES)

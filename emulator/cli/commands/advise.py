@@ -14,6 +14,7 @@ import msgspec
 
 from emulator.cli.command_options import AdviseOptions
 from emulator.cli.commands.advice_report import as_json, print_advice
+from emulator.cli.commands.advise_cluster import for_all_brokers, requested_cluster
 from emulator.cli.commands.advise_running import RunningCluster, SettingsUnavailable, running_cluster
 from emulator.cli.commands.command_errors import reports_errors
 from emulator.cli.commands.lasting_options import seconds_of
@@ -24,19 +25,20 @@ from emulator.cli.on_spark import NotOnSpark, players_of, require_spark
 from emulator.cluster.cluster_registry import NoCluster
 from emulator.exit_codes import BROKEN, BUG, HELD, UNKNOWN
 from emulator.judging.advice.advice import Advice, PairsAdvice, advise, advise_pairs, options_of, recommend
-from emulator.judging.advice.advice_cluster import THREE_AZS, Cluster, of_counts, of_file
 from emulator.judging.advice.advice_output import AdviceReport
 from emulator.judging.advice.advice_page import page_of
 from emulator.judging.advice.advice_runs import Base, Bug, Choice, FaultPlayer, base_of, text_of
 from emulator.judging.advice.pairs import pairs_of
 from emulator.judging.campaigns.space import UnusableSpace, parse_seeds
 from emulator.regular_files import write_whole
+from emulator.runs.settings_files import read_settings_files
 from emulator.worlds.cluster_file.compose_files import NoClusterFile
 
 SEEDS = "1..3"
+SEEDS_OF_KRAFT = "1..2"
+"""A quorum of controllers makes a run three times as long."""
 SEEDS_OF_PAIRS = "1..1"
 FOLDER = "runs/advice"
-AZS = 3
 
 
 @reports_errors("advise", *UNUSABLE_CAMPAIGN, NoClusterFile, NoCluster, unknown=(SettingsUnavailable, NotOnSpark))
@@ -44,18 +46,22 @@ def advise_command(files: tuple[str, ...], options: AdviseOptions) -> int:
     """Write verdict, table and reasons to stdout; errors and progress to stderr."""
     began_s = monotonic()
     limit_s = _check_extent(options)
-    seeds = parse_seeds(options.seeds or SEEDS)
+    given_seeds = None if options.seeds is None else parse_seeds(options.seeds)
     folder = options.out or Path(FOLDER)
     check_places({"--html": options.html}, folder)
     require_spark(options.master)
+    notes: tuple[str, ...] = ()
     if options.cluster is not None:
         running = _running(files, options, options.cluster)
         files, cluster = running.files, running.cluster
     else:
-        cluster = _cluster(options)
+        cluster = requested_cluster(options, read_settings_files(files))
+        files, notes = for_all_brokers(files)
     requested = Choice(options.kafka_version or cluster.version, options.overrides, files)
     base = _only(options.fault, base_of(requested, options.kafka_version, cluster))
+    base = msgspec.structs.replace(base, warnings=(*notes, *base.warnings))
     choice = msgspec.structs.replace(requested, kafka_version=base.version)
+    seeds = given_seeds or parse_seeds(SEEDS_OF_KRAFT if base.cluster.in_kraft else SEEDS)
     campaign = options_of(choice, base, seeds)
     with players_of(options.master) as players:
         player = FaultPlayer(players)
@@ -81,23 +87,6 @@ def advise_command(files: tuple[str, ...], options: AdviseOptions) -> int:
     return UNKNOWN if any(not one.conclusive for one in summaries) else HELD
 
 
-def _cluster(options: AdviseOptions) -> Cluster:
-    """Cluster of options without `--cluster`.
-
-    Raises NoClusterFile, ClusterFileErrors, UnusableSpace.
-    """
-    if options.topic is not None:
-        raise UnusableSpace("--topic: needs --cluster, which names a running cluster")
-    if options.topology is not None:
-        if options.brokers is not None or options.azs is not None:
-            raise UnusableSpace("--topology: contradicts --brokers and --azs; give one of them")
-        return of_file(options.topology)
-    if options.brokers is None and options.azs is None:
-        return THREE_AZS
-    azs = options.azs if options.azs is not None else min(options.brokers or 0, AZS)
-    return of_counts(options.brokers if options.brokers is not None else azs, azs)
-
-
 def _running(files: tuple[str, ...], options: AdviseOptions, words: tuple[str, ...]) -> RunningCluster:
     """A running cluster; files among `words` become settings files.
 
@@ -108,6 +97,8 @@ def _running(files: tuple[str, ...], options: AdviseOptions, words: tuple[str, .
         "--brokers": options.brokers,
         "--azs": options.azs,
         "--kafka-version": options.kafka_version,
+        "--metadata": options.metadata,
+        "--controllers": options.controllers,
     }
     for option, given in contradicting.items():
         if given is not None:

@@ -31,7 +31,7 @@ from emulator.settings.setting_registry import (
     nearest_setting,
 )
 from emulator.settings.setting_text import allowed, default_in, lifetime, updates
-from emulator.topology import KRAFT, metadata_of, three_azs
+from emulator.topology import KRAFT, default_metadata, three_azs
 from protocol.versions import DEFAULT_VERSION, KRAFT_LADDER, UnknownVersion, UnusableProtocolVersion, ladder_name
 
 FILE_ENDINGS = (".properties", ".conf", ".cfg", ".yml", ".yaml")
@@ -76,7 +76,7 @@ def _names_file(name: str) -> bool:
 def _account(words: Sequence[str], version: str) -> Any:
     """Account of settings files in a cluster of three AZs."""
     files = read_settings_files(words)
-    metadata = metadata_of(version, mode_of_files(files, version))
+    metadata = mode_of_files(files, version) or default_metadata(version)
     scenario = Scenario(id="settings", title="", kafka=(version,), steps=(), topology=three_azs(metadata=metadata))
     return resolve(scenario, version, None, files).account
 

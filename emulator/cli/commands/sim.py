@@ -49,6 +49,7 @@ def sim_command(scenario: str, options: SimOptions) -> int:
     space = Space(
         scenario=scenario, first_seed=wanted.start, seeds=len(wanted), kafka_version=given.kafka_version,
         overrides=given.overrides, parameters=given.parameters, settings_files=given.files,
+        metadata=given.metadata or "",
     )  # fmt: skip
     campaign = CampaignOptions(checked(space), str(folder), "" if options.out is None else str(options.out))
     resolved = check_cells(campaign)

@@ -19,7 +19,7 @@ from emulator.cli.commands.sweep_tables import as_csv, as_json, summary_of, tabl
 from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN, UNUSABLE_SCENARIO
 from emulator.cli.on_spark import NotOnSpark, require_spark
 from emulator.exit_codes import BUG, HELD, UNKNOWN
-from emulator.judging.campaigns.campaign_runs import CampaignOptions, about_of, check_cells
+from emulator.judging.campaigns.campaign_runs import CampaignOptions, about_of, check_cells, notes_of
 from emulator.judging.campaigns.cells import Cell, add_to
 from emulator.judging.campaigns.report import page
 from emulator.judging.campaigns.row import Row
@@ -95,7 +95,9 @@ def _sweep(scenario: str, options: SweepOptions) -> Sweep:
     if not options.overrides and not options.parameters and not options.kafka_version:
         found = find_sweep(scenario, seeds)
         if found is not None:
-            space = msgspec.structs.replace(found.space, settings_files=options.files)
+            space = msgspec.structs.replace(
+                found.space, settings_files=options.files, metadata=options.metadata or found.space.metadata
+            )
             shown = tuple(dict.fromkeys((*found.measures, *measures)))
             return msgspec.structs.replace(found, space=space, measures=shown)
         raise UnusableSpace(_no_axis(scenario))
@@ -106,6 +108,7 @@ def _sweep(scenario: str, options: SweepOptions) -> Sweep:
         versions=options.kafka_version,
         seeds=seeds or parse_seeds(SEEDS),
         settings_files=options.files,
+        metadata=options.metadata or "",
     )
     return Sweep(space, measures=measures)
 
@@ -129,6 +132,8 @@ def _print(sweep: Sweep, title: str, cells: Sequence[Cell], wall_s: float, only:
     version = cells[0].kafka_version if len({cell.kafka_version for cell in cells}) == 1 else "of several versions"
     head = f"{cells[0].scenario} on Kafka {version}: {sweep.title or title}"
     lines.print(head, style="bold", markup=False)
+    for note in notes_of(space):
+        lines.print(f"warning: {note}", markup=False)
     table, same = table_of(cells, sweep.measures)
     console = Screen(highlight=False, markup=False)
     if not console.is_terminal:

@@ -14,6 +14,7 @@ from emulator.judging.advice.recommendation import Finding, Recommendation, fewe
 from emulator.judging.advice.remedies import PARTS_MAX, REPLICATED, Part, bears_on, changed, changes, ends, parts_for
 from emulator.judging.advice.single_faults import Fault
 from emulator.judging.advice.summary import FaultSummary, summaries_of
+from emulator.machines.client.client_versions import IDEMPOTENCE, idempotent_by_default
 
 Ended = Callable[[], bool | None]
 ADDED_MAX = 2
@@ -192,26 +193,15 @@ def _remedies(
     before = _before(summaries)
     found: dict[Finding, tuple[str, ...]] = {}
     played = 0
-    for size in range(1, min(PARTS_MAX, len(parts)) + 1):
-        left = [broken for broken in unresolved if broken not in found]
-        if not left:
-            break
-        tried = [change for change in changes(parts, size, base.replicas) if _usable(options.choices[0], change, base)]
-        wanted = [
-            (number, fault)
-            for number, change in enumerate(tried)
-            for check, fault in left
-            if bears_on(change, parts, check)
-        ]
-        outcomes = _tried(options, base, tried, wanted, player)
+    every = [change for size in range(1, PARTS_MAX + 1) for change in changes(parts, size, base.replicas)]
+    for change in every:
+        left = [one for one in unresolved if one not in found and bears_on(change, parts, one[0])]
+        if not left or not _usable(options.choices[0], change, base):
+            continue
+        outcomes = _tried(options, base, [change], [(0, fault) for _, fault in left], player)
         played += sum(map(len, outcomes.values()))
         for check, fault in left:
-            enough = (
-                change
-                for number, change in enumerate(tried)
-                if bears_on(change, parts, check) and ends(check, before[fault], outcomes.get((number, fault), []))
-            )
-            if (change := next(enough, None)) is not None:
+            if ends(check, before[fault], outcomes[0, fault]):
                 found[check, fault] = change
     return found, played
 
@@ -219,7 +209,11 @@ def _remedies(
 def parts_of(base: Base) -> tuple[Part, ...]:
     """Parts of which changes are composed."""
     settings = {**base.left_open, **base.settings}
-    return parts_for(settings, base.version, base.replicas, len(base.cluster.brokers), base.of_each)
+    given = {name.removeprefix("producer."): value for name, value in settings.items()}
+    if IDEMPOTENCE not in given and idempotent_by_default(base.version, base.version, given):
+        settings[f"producer.{IDEMPOTENCE}"] = True
+    brokers, cluster = len(base.cluster.brokers), base.cluster
+    return parts_for(settings, base.version, base.replicas, brokers, base.of_each, cluster.in_kraft)
 
 
 def _usable(choice: Choice, change: tuple[str, ...], base: Base) -> bool:

@@ -1,7 +1,8 @@
 """The cluster under test: three AZs, given counts of brokers and AZs, or a compose file's.
 
 Each AZ has one replica of the topic, as far as there are enough AZs: `members`. The first member leads. The last one
-starts first, so that it is the controller where brokers are controllers. Other brokers hold no replica of the topic.
+starts first, so that it is the controller where brokers elect one of them by ZooKeeper. Other brokers hold no replica
+of the topic. In KRaft mode three controllers are nodes of their own, or brokers are controllers, too.
 """
 
 from collections.abc import Callable, Container, Mapping
@@ -12,9 +13,9 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from emulator.judging.campaigns.space import UnusableSpace
-from emulator.topology import Node, Topology, three_azs
+from emulator.topology import KRAFT, ZOOKEEPER, Node, Topology, three_azs
 from emulator.worlds.cluster_file.compose_files import named_topology, read_cluster_file
-from protocol.versions import DEFAULT_VERSION
+from protocol.versions import DEFAULT_VERSION, KRAFT_LADDER
 
 REPLICAS: Final = 3
 BROKERS_MAX: Final = 30
@@ -38,6 +39,15 @@ class Cluster(msgspec.Struct, frozen=True):
     holding: int = REPLICAS
     sources: dict[str, str] = {}
     of: str = ""
+
+    @property
+    def in_kraft(self) -> bool:
+        return self.topology.metadata == KRAFT
+
+    @property
+    def dedicated(self) -> tuple[str, ...]:
+        """Controllers that are no brokers."""
+        return tuple(node.name for node in self.topology.with_role("controller") if "broker" not in node.roles)
 
     @property
     def brokers(self) -> tuple[int, ...]:
@@ -68,25 +78,34 @@ class Cluster(msgspec.Struct, frozen=True):
         return tuple(node.name for node in self.topology.with_role(role))
 
     def servers_in(self, az: str) -> list[str]:
-        """All nodes of an AZ but its clients: ZooKeeper servers first."""
+        """All nodes of an AZ but its clients: ZooKeeper servers or dedicated controllers first."""
         found = [node for node in self.topology.in_az(az) if "client" not in node.roles]
-        return [node.name for node in sorted(found, key=_session_first)]
+        return [node.name for node in sorted(found, key=self._follows)]
 
-
-def _session_first(node: Node) -> bool:
-    return "session" not in node.roles
+    def _follows(self, node: Node) -> bool:
+        """Whether it starts behind the nodes that keep the cluster's state."""
+        return node.name not in self.dedicated if self.in_kraft else "session" not in node.roles
 
 
 THREE_AZS = Cluster(three_azs())
 
 
-def of_counts(brokers: int, azs: int) -> Cluster:
-    """A cluster of three ZooKeeper servers and a client in each AZ. Raises UnusableSpace."""
+def three_az_cluster(metadata: str, combined: bool = False, brokers: int = 3, azs: int = 3) -> Cluster:
+    """A cluster with a client in each AZ, and three ZooKeeper servers or controllers.
+
+    `combined`: brokers are KRaft's controllers, too. Its version is the mode's default.
+    """
+    topology = three_azs(brokers=brokers, clients=azs, azs=azs, metadata=metadata, combined=combined)
+    return Cluster(topology, version=KRAFT_LADDER[-1] if metadata == KRAFT else DEFAULT_VERSION)
+
+
+def of_counts(brokers: int, azs: int, metadata: str = ZOOKEEPER, combined: bool = False) -> Cluster:
+    """The cluster of `three_az_cluster` with these numbers. Raises UnusableSpace."""
     if not 1 <= azs <= BROKERS_MAX or not 1 <= brokers <= BROKERS_MAX:
         raise UnusableSpace(f"--brokers {brokers}, --azs {azs}: from 1 to {BROKERS_MAX}")
     if azs > brokers:
         raise UnusableSpace(f"--azs {azs}: there are {brokers} brokers, so some AZ would have none")
-    return Cluster(three_azs(brokers=brokers, sessions=3, clients=azs, azs=azs))
+    return three_az_cluster(metadata, combined, brokers, azs)
 
 
 def of_file(word: str) -> Cluster:

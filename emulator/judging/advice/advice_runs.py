@@ -27,13 +27,14 @@ from emulator.scenario.load import load_scenario
 from emulator.settings.accounting import Everything
 from emulator.settings.setting_registry import parse_assignment
 from emulator.topology import broker_name
+from protocol.versions import in_force
 
 RESOLVED_MAX: Final = 64
 BUGS_MAX: Final = 10
 IDEMPOTENT: Final = "producer.enable.idempotence=true"
 REQUEST_TIMEOUT_MS: Final = 30_000.0
-DEFAULT_ACKS: Final = "1"
-"""Default of Kafka's producers up to 2.8."""
+DEFAULT_ACKS: Final = (("0.8.2", "1"), ("3.0", "all"))
+"""Default of Kafka's producers (KIP-679)."""
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -121,7 +122,7 @@ def base_of(choice: Choice, version: str | None, cluster: Cluster = THREE_AZS) -
     safe = "producer.transactional.id" in settings or settings.get("producer.enable.idempotence") is True
     open_acks = "producer.acks" not in settings and not safe
     timeout_ms = float(settings.get("producer.request.timeout.ms", REQUEST_TIMEOUT_MS))
-    left_open = {"producer.acks": DEFAULT_ACKS} if open_acks else {}
+    left_open = {"producer.acks": in_force(resolved.spec.kafka_version, DEFAULT_ACKS)} if open_acks else {}
     if "producer.transactional.id" in settings and "producer.acks" not in settings:
         left_open = {"producer.acks": "all"}  # transactions imply idempotence, which the machine does not model
     warnings = (*resolved.account.warnings, *_differing(by_broker, replicas))

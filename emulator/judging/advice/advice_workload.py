@@ -7,6 +7,7 @@ import msgspec
 
 from emulator.judging.advice.advice_cluster import THREE_AZS, Cluster
 from emulator.judging.advice.single_faults import MOMENTS, Fault, Step
+from emulator.topology import KRAFT, three_azs
 
 TOPIC: Final = "advice"
 RATE: Final = 2
@@ -35,8 +36,12 @@ def scenario_text(
 
 
 def _topology(cluster: Cluster) -> Iterator[str]:
-    """The topology; none for three AZs, a scenario's default."""
-    if cluster.topology == THREE_AZS.topology:
+    """The topology; none for three AZs, a scenario's default in its metadata mode."""
+    default = THREE_AZS.topology
+    if cluster.in_kraft:
+        yield "metadata: kraft"
+        default = three_azs(metadata=KRAFT)
+    if cluster.topology == default:
         return
     yield "topology:"
     yield "  nodes:"
@@ -47,9 +52,8 @@ def _topology(cluster: Cluster) -> Iterator[str]:
 
 def _started(cluster: Cluster) -> Iterator[Step]:
     """Start dedicated controllers, then brokers, the last replica holder first."""
-    for node in cluster.names("controller"):
-        if node not in cluster.names("broker"):
-            yield {"start": node}
+    for node in cluster.dedicated:
+        yield {"start": node}
     holders = cluster.holders()
     for broker in (*reversed(holders), *(one for one in cluster.brokers if one not in holders)):
         yield {"start": broker}
@@ -79,15 +83,15 @@ def _steps(fault: Fault, version: str, replicas: int, cluster: Cluster) -> Itera
             for follower in followers:
                 yield {"stop": [follower]}
             yield {"sleep": 4}
-    yield fault.strike
+    yield from (fault.strike, *fault.further)
     if fault.then is not None:
         if fault.then.gap_s:
             yield {"sleep": fault.then.gap_s}
-        yield fault.then.fault.strike
+        yield from (fault.then.fault.strike, *fault.then.fault.further)
     if fault.moment == "alone":
         yield {"background": "back", "start": followers}
     yield {"sleep": fault.lasts_s}
-    yield from _mended(fault, leader, len(cluster.names("session")))
+    yield from _mended(fault, leader, cluster)
     if fault.moment == "idle":
         yield {"workload": {"name": "clients-again", "rate": RATE, "client_version": version}}
     limit = {"until": "isr restored", "limit_s": 60, "may_time_out": True}
@@ -97,10 +101,11 @@ def _steps(fault: Fault, version: str, replicas: int, cluster: Cluster) -> Itera
     yield {"settle": {"quiet_s": 1, "limit_s": 20}}
 
 
-def _mended(fault: Fault, leader: int, sessions: int) -> Iterator[Step]:
+def _mended(fault: Fault, leader: int, cluster: Cluster) -> Iterator[Step]:
+    sessions = len(cluster.names("session"))
     if fault.then is not None:
         yield from _in_order([fault.mend, fault.then.fault.mend], fault)
-    elif 2 * len(fault.apart) >= sessions:
+    elif sessions and 2 * len(fault.apart) >= sessions:
         yield from _in_order([fault.mend], fault)
     else:
         yield fault.mend
@@ -111,7 +116,7 @@ def _mended(fault: Fault, leader: int, sessions: int) -> Iterator[Step]:
 
 
 def _in_order(mends: Iterable[Step], fault: Fault) -> Iterator[Step]:
-    """Mends in a safe order: links and ZooKeeper servers first.
+    """Mends in a safe order: links, ZooKeeper servers or dedicated controllers, brokers.
 
     A broker finds its own registration and exits, if it returns to a ZooKeeper server that was separated, or while most
     of them are missing, so that no session expires.
@@ -122,7 +127,7 @@ def _in_order(mends: Iterable[Step], fault: Fault) -> Iterator[Step]:
             yield step
             continue
         nodes = step["start"] if isinstance(step["start"], list) else [step["start"]]
-        sessions = [node for node in nodes if str(node).startswith("session-")]
+        sessions = [node for node in nodes if str(node).startswith(("session-", "controller-"))]
         if sessions:
             yield {"start": sessions}
         if brokers := [node for node in nodes if node not in sessions]:

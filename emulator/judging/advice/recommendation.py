@@ -24,6 +24,7 @@ COSTS: Final = {
     "log.flush.interval.messages": "an fsync for each batch",
     "topic.flush.messages": "an fsync for each batch",
     "producer.max.in.flight.requests.per.connection": "throughput: one request at a time",
+    "eligible.leader.replicas.version": "an upgrade of a feature; brokers must be 4.0 or newer",
     "--kafka-version": "an upgrade of the brokers",
 }
 """{setting: what a change of it costs}"""

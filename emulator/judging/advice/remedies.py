@@ -12,9 +12,15 @@ import msgspec
 from emulator.check_table import ADVICE
 from emulator.judging.advice.advice_runs import IDEMPOTENT, Choice
 from emulator.judging.advice.outcomes import Outcome
+from emulator.settings.setting import BROKER
+from emulator.settings.setting_registry import BY_SCOPE
+from protocol.versions import KRAFT_LADDER, LADDER, ladder_name, since
 
 PARTS_MAX: Final = 2
 SAFE_VERSION: Final = "2.8"
+"""Version that a change names for an older one with ZooKeeper; else the mode's newest."""
+ELIGIBLE: Final = "eligible.leader.replicas.version"
+"""Feature of KIP-966; a new cluster has it from 4.1 on."""
 VERSION: Final = "--kafka-version"
 IN_SYNC: Final = "min.insync.replicas=2"
 OF_THE_TOPIC: Final = {
@@ -42,11 +48,13 @@ def parts_for(
     replicas: int,
     brokers: int = 3,
     of_each: Sequence[Mapping[str, Any]] = (),
+    in_kraft: bool = False,
 ) -> tuple[Part, ...]:
     """Parts that change something and are possible with so many brokers.
 
-    `settings`: in force, by name. `of_each`: the same of each broker, any of which may lead. A topic's setting takes
-    precedence over its brokers', so that the part changes the topic's where it is set.
+    `settings`: in force, by name, a producer's idempotence by default included. `of_each`: the same of each broker, any
+    of which may lead. A topic's setting takes precedence over its brokers', so that the part changes the topic's where
+    it is set.
     """
     each = of_each or (settings,)
     least, unclean, flush = (own if own in settings else name for name, own in OF_THE_TOPIC.items())
@@ -56,6 +64,7 @@ def parts_for(
         (acks not in ("all", "-1") and not safe, Part("producer.acks=all")),
         (not safe, Part(IDEMPOTENT)),
         (any(int(own.get(least, 1)) < 2 for own in each) and brokers >= 2, Part(f"{least}=2", stored)),
+        (_lacks_eligible(settings, version, in_kraft), Part(f"{ELIGIBLE}=1", stored)),
         (any(_true(own.get(unclean)) for own in each), Part(f"{unclean}=false", stored)),
         (replicas < 3 <= brokers, Part(REPLICATED, stored)),
         (any(int(own.get(flush, 0)) != 1 for own in each), Part(f"{flush}=1", stored)),
@@ -63,9 +72,21 @@ def parts_for(
             int(settings.get("producer.max.in.flight.requests.per.connection", 5)) > 1 and not safe,
             Part("producer.max.in.flight.requests.per.connection=1", ("reordered",)),
         ),
-        (version != SAFE_VERSION, Part(f"{VERSION} {SAFE_VERSION}")),
+        *((True, Part(f"{VERSION} {newer}")) for newer in _newer(version, in_kraft)),
     ]
     return tuple(part for lacking, part in found if lacking)
+
+
+def _lacks_eligible(settings: Mapping[str, Any], version: str, in_kraft: bool) -> bool:
+    """Whether the cluster could have eligible leader replicas (KIP-966), and has none."""
+    feature = BY_SCOPE[BROKER][ELIGIBLE]
+    return in_kraft and feature.exists_in(version) and not int(settings.get(ELIGIBLE, feature.default_in(version)))
+
+
+def _newer(version: str, in_kraft: bool) -> tuple[str, ...]:
+    """The version that a change may name; none if there is no newer one."""
+    newest = KRAFT_LADDER[-1] if in_kraft else LADDER[-1] if since(version, "3.0") else SAFE_VERSION
+    return (newest,) if ladder_name(version) != newest else ()
 
 
 def changes(parts: tuple[Part, ...], size: int, replicas: int = 3) -> Iterator[tuple[str, ...]]:

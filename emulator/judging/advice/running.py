@@ -16,7 +16,7 @@ from emulator.judging.advice.advice_cluster import REPLICAS, Cluster, common_set
 from emulator.judging.campaigns.space import UnusableSpace
 from emulator.settings.setting import BROKER, CONSUMER, ENSEMBLE, PREFIXES, PRODUCER, TOPIC, Value
 from emulator.settings.setting_registry import BY_SCOPE, UnusableSetting, nearest_setting, usable_value
-from emulator.topology import Node, Topology, broker_name
+from emulator.topology import KRAFT, ZOOKEEPER, Node, Topology, broker_name
 
 EVERY: Final = ""
 """Key of settings of all brokers."""
@@ -69,7 +69,8 @@ class _Sourced(msgspec.Struct, frozen=True):
 def of_running(running: Running, topic: str | None = None) -> Cluster:
     """The cluster of a running one, and a topic's settings. Raises UnusableSpace."""
     version = _version(running)
-    topology = Topology(tuple(Node(name, one.roles, one.number, one.az) for name, one in running.nodes.items()))
+    nodes = tuple(Node(name, one.roles, one.number, one.az) for name, one in running.nodes.items())
+    topology = Topology(nodes, ZOOKEEPER if any("session" in node.roles for node in nodes) else KRAFT)
     if not topology.with_role("client"):
         raise UnusableSpace(f"cluster {running.name}: no AZ has a client to write and read; add a client")
     name, chosen = _topic(running, topic)

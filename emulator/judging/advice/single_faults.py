@@ -1,7 +1,7 @@
 """Single faults of a cluster, each at several moments of the scenario. Pure.
 
-With three AZs broker-0 leads, broker-1 and broker-2 follow, and broker-2 is the controller. `strike` (the fault) and
-`mend` (its end) are steps as in a scenario's file.
+With three AZs broker-0 leads, broker-1 and broker-2 follow. With ZooKeeper broker-2 is the controller; in KRaft mode
+the controllers elect one of them. `strike` (the fault) and `mend` (its end) are steps as in a scenario's file.
 """
 
 from collections.abc import Iterable, Iterator
@@ -28,8 +28,8 @@ Step = dict[str, Any]
 class Fault(msgspec.Struct, frozen=True):
     """One fault.
 
-    `lasts_s`: from strike to mend. `ends`: brokers and ZooKeeper servers that it kills or pauses. `apart`: ZooKeeper
-    servers that it separates from the others. `then`: the second fault of a pair.
+    `lasts_s`: from strike to mend. `ends`: nodes that it kills or pauses. `apart`: ZooKeeper servers that it separates
+    from the others. `then`: the second fault of a pair. `further`: steps of the strike after the first one.
     """
 
     name: str
@@ -41,6 +41,7 @@ class Fault(msgspec.Struct, frozen=True):
     ends: tuple[str, ...] = ()
     apart: tuple[str, ...] = ()
     then: "Then | None" = None
+    further: tuple[Step, ...] = ()
 
     @property
     def struck(self) -> tuple[str, ...]:
@@ -100,9 +101,32 @@ def _machines(cluster: Cluster) -> Iterator[Fault]:
         yield _fault(f"broker-{broker}'s disk is slow", "load", slow, {"slow-disk": broker})
         full: Step = {"disk-full": broker}
         yield _fault(f"broker-{broker}'s disk is full", "load", full, {"start": broker}, ends=_named(broker))
-    dedicated = [node for node in cluster.names("controller") if node not in cluster.names("broker")]
-    for node in (*dedicated, *cluster.names("session")):
+    for node in (*cluster.dedicated, *cluster.names("session")):
         yield _fault(f"{node} crashes", "load", {"kill": node}, {"start": node}, ends=(node,))
+    if cluster.in_kraft and cluster.dedicated:
+        yield from _controllers(cluster)
+
+
+def _controllers(cluster: Cluster) -> Iterator[Fault]:
+    """Faults of KRaft's dedicated controllers, besides the crash of one."""
+    for node in cluster.dedicated:
+        yield _fault(f"{node} loses power", "load", {"power-loss": node}, {"start": node}, ends=(node,))
+        yield _fault(f"{node} is paused", "load", {"pause": node}, {"resume": node}, ends=(node,))
+        first, *further = (_cut({"link": [node, place]}) for place in _all_others(cluster, node))
+        fault = _fault(f"{node} is cut off", "load", first, {"heal": None})
+        yield msgspec.structs.replace(fault, further=tuple(further))
+    every = list(cluster.dedicated)
+    for moment in _moments(cluster, "load", "election"):
+        yield _fault("every controller crashes", moment, {"kill": every}, {"start": every}, ends=every)
+    yield _fault("every controller loses power", "load", {"power-loss": {"node": every}}, {"start": every}, ends=every)
+
+
+def _all_others(cluster: Cluster, node: str) -> tuple[str, ...]:
+    """Places of all other nodes: the other AZs, and the other nodes of its own AZ."""
+    topology = cluster.topology
+    own = topology.node(node).az
+    beside = (one.name for one in topology.in_az(own) if one.name != node)
+    return (*beside, *(az for az in topology.azs if az != own))
 
 
 def _azs(cluster: Cluster, cut_s: float) -> Iterator[Fault]:
@@ -131,16 +155,30 @@ def _links(cluster: Cluster, client_s: float) -> Iterator[Fault]:
         links: Step = {"from": one, "to": other}
         name = f"what broker-{one} sends to broker-{other} is lost"
         yield _fault(name, "load", _cut(links), {"heal": links})
-    for broker in cluster.brokers:
-        apart: Step = {"link": [broker, "session"]}
-        name = f"broker-{broker} and the session service are cut apart"
-        yield _fault(name, "load", _cut(apart), {"heal": apart})
+    yield from _from_controllers(cluster) if cluster.in_kraft else _from_sessions(cluster)
     leader = broker_name(holders[0])
     for client in cluster.names("client"):
         for source, to in ((client, leader), (leader, client)):
             links = {"from": source, "to": to}
             name = f"what {source} sends to {to} is lost"
             yield _fault(name, "load", _cut(links), {"heal": links}, lasts_s=client_s)
+
+
+def _from_sessions(cluster: Cluster) -> Iterator[Fault]:
+    for broker in cluster.brokers:
+        apart: Step = {"link": [broker, "session"]}
+        name = f"broker-{broker} and the session service are cut apart"
+        yield _fault(name, "load", _cut(apart), {"heal": apart})
+
+
+def _from_controllers(cluster: Cluster) -> Iterator[Fault]:
+    """An AZ loses the controllers of all other AZs: its broker is fenced and keeps serving."""
+    voters = cluster.topology.with_role("controller")
+    for az in cluster.topology.azs:
+        others = [node.number for node in voters if node.az != az]
+        if others and cluster.servers_in(az):
+            cut: Step = {"cut-controllers": {"az": az, "controllers": others}}
+            yield _fault(f"{az} loses the controllers of other AZs", "load", cut, {"heal": None})
 
 
 def _cut(links: Step) -> Step:

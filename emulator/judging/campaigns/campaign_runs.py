@@ -3,7 +3,7 @@
 A worker resolves a cell once for all its seeds, and reads the scenario's file once unless a parameter changes it.
 """
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -22,8 +22,8 @@ from emulator.packaged import GOLDEN, installed_version
 from emulator.runs.cores import Processes, on_all_cores
 from emulator.runs.directory import write_observations, write_verdict
 from emulator.runs.resolve import Resolved
-from emulator.runs.resolve_named import resolve_found
-from emulator.runs.scenario_sources import find_scenario, place_of_step, recordings_of
+from emulator.runs.resolve_named import find_in_mode, resolve_found
+from emulator.runs.scenario_sources import place_of_step, recordings_of
 from emulator.runs.settings_files import read_settings_files
 from emulator.runs.simulated import collector_disabled
 from emulator.scenario.observations.comparable import Comparable, comparable
@@ -32,6 +32,7 @@ from emulator.scenario.observations.races import Recorded
 from emulator.scenario.observations.recording_files import load
 from emulator.scenario.scenario_model import Scenario
 from emulator.scenario.write import written
+from emulator.settings.properties_files import SettingsFile
 from emulator.settings.setting import Value
 from emulator.settings.setting_registry import parse_assignment
 from protocol.versions import ladder_name
@@ -71,17 +72,19 @@ class Cells:
         """
         for parameters in (draw.parameters, ()):
             with suppress(ValueError):
-                scenario = self._scenario(parameters)
+                scenario, _ = self._scenario(draw.kafka_version, parameters)
                 return scenario.id, ladder_name(draw.kafka_version or scenario.default_version)
         return self._options.space.scenario, draw.kafka_version or ""
 
     def resolved(self, draw: Draw) -> Resolved:
         """The resolved cell. Raises ValueError, as reading and resolving a scenario do."""
-        scenario, given = self._scenario(draw.parameters), self._options.space.scenario
-        return resolve_found(given, scenario, draw.kafka_version, settings_of(draw), self._files)
+        scenario, note = self._scenario(draw.kafka_version, draw.parameters)
+        given = self._options.space.scenario
+        return resolve_found(given, scenario, draw.kafka_version, settings_of(draw), self._files, note)
 
-    def _found(self, parameters: tuple[str, ...]) -> Scenario:
-        return find_scenario(self._options.space.scenario, parameters)
+    def _found(self, kafka_version: str | None, parameters: tuple[str, ...]) -> tuple[Scenario, str]:
+        space = self._options.space
+        return find_in_mode(space.scenario, kafka_version, parameters, space.metadata, self._files)
 
 
 def check_cells(options: CampaignOptions) -> Resolved:
@@ -191,22 +194,37 @@ def settings_of(draw: Draw) -> dict[str, Value]:
 def about_of(command: str, space: Space, only: int = 0, recordings: Iterable[Path] = ()) -> About:
     """Contents of such a campaign's campaign.json. `recordings`: files for comparison.
 
-    Raises the errors of `find_scenario` and of reading settings files.
+    Raises the errors of `find_in_mode` and of reading settings files.
     """
-    scenario = find_scenario(space.scenario)
+    own = read_settings_files(space.settings_files)
+    scenarios = [scenario for scenario, _ in _in_modes(space, own)]
     # Digests cover values, not lines: comments may differ. A scenario's text has its own files by name alone.
-    files = read_settings_files((*scenario.settings_files, *space.settings_files))
+    files = (*read_settings_files(dict.fromkeys(name for one in scenarios for name in one.settings_files)), *own)
     settings = [(one.scope, one.broker, [(entry.name, entry.value) for entry in one.entries]) for one in files]
     compared = [(path.name, path.read_bytes()) for path in recordings]
     return About(
         command=command,
         space=space,
-        scenario_digest=digest_of(written(scenario).encode()),
+        scenario_digest=digest_of("".join(dict.fromkeys(map(written, scenarios))).encode()),
         faultline=installed_version(),
         only=only,
         settings_digest=digest_of(msgspec.json.encode(settings)) if settings else "",
         recordings_digest=digest_of(msgspec.json.encode(compared)),
     )
+
+
+def notes_of(space: Space) -> tuple[str, ...]:
+    """Notes about versions in whose metadata mode the scenario has another form.
+
+    Raises the errors of `about_of`.
+    """
+    return tuple(dict.fromkeys(note for _, note in _in_modes(space, read_settings_files(space.settings_files)) if note))
+
+
+def _in_modes(space: Space, files: Sequence[SettingsFile]) -> Iterator[tuple[Scenario, str]]:
+    """The scenario of each version of the space, with its note."""
+    for version in space.versions:
+        yield find_in_mode(space.scenario, version, metadata=space.metadata, settings_files=files)
 
 
 def _named(words: Sequence[str]) -> dict[str, str]:

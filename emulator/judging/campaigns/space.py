@@ -55,7 +55,8 @@ class Draw(msgspec.Struct, frozen=True):
 class Space(msgspec.Struct, frozen=True, kw_only=True):
     """A space.
 
-    `overrides`, `parameters`, `settings_files`: common to all runs, as words of the command line.
+    `overrides`, `parameters`, `settings_files`: common to all runs, as words of the command line. `metadata`: the
+    requested mode of all runs, "" the default of each run's version.
     """
 
     scenario: str
@@ -66,6 +67,12 @@ class Space(msgspec.Struct, frozen=True, kw_only=True):
     overrides: tuple[str, ...] = ()
     parameters: tuple[str, ...] = ()
     settings_files: tuple[str, ...] = ()
+    metadata: str = ""
+
+    @property
+    def versions(self) -> tuple[str | None, ...]:
+        """Versions of the runs; None: the scenario's own."""
+        return next((axis.values for axis in self.axes if axis.kind == "version"), (self.kafka_version,))
 
     @property
     def cells(self) -> int:
@@ -113,6 +120,7 @@ class Space(msgspec.Struct, frozen=True, kw_only=True):
         words = ["faultline", "run", self.scenario, "--world", "sim", "--seed", str(draw.seed)]
         given = (
             ("--kafka-version", () if draw.kafka_version is None else (draw.kafka_version,)),
+            ("--metadata", (self.metadata,) if self.metadata else ()),
             ("--set", draw.overrides), ("--param", draw.parameters), ("--settings", self.settings_files),
         )  # fmt: skip
         return shlex.join([*words, *(word for option, values in given for value in values for word in (option, value))])

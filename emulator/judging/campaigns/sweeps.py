@@ -27,10 +27,11 @@ from emulator.judging.campaigns.space import Axis, Kind, Space, UnusableSpace, c
 from emulator.packaged import SCENARIOS
 from emulator.regular_files import read_regular
 from emulator.scenario.document import Problem, Reader, ScenarioErrors
+from emulator.topology import KRAFT, ZOOKEEPER
 from protocol.versions import ladder_name
 
 FOLDER = "sweeps"
-KEYS = ("id", "title", "scenario", "kafka", "set", "param", "seeds", "measures")
+KEYS = ("id", "title", "scenario", "kafka", "metadata", "set", "param", "seeds", "measures")
 REQUIRED = ("id", "title", "scenario")
 FILE_BYTES_MAX = 1 << 20
 VERSION = "kafka_version"
@@ -64,10 +65,11 @@ def sweep_of(
     versions: str | None = None,
     seeds: range,
     settings_files: Sequence[str] = (),
+    metadata: str = "",
 ) -> Space:
     """The space of `NAME=A,B` words. Raises UnusableSpace, UnknownVersion."""
     named: dict[Kind, Iterable[Named]] = {"setting": map(_named, sets), "parameter": map(_named, parameters)}
-    return _space(scenario, named, tuple(values_in(versions or "")), seeds, settings_files)
+    return _space(scenario, named, tuple(values_in(versions or "")), seeds, settings_files, metadata)
 
 
 def _space(
@@ -76,6 +78,7 @@ def _space(
     versions: Sequence[str],
     seeds: range,
     settings_files: Sequence[str] = (),
+    metadata: str = "",
 ) -> Space:
     """The space; a single value is no axis. Raises UnusableSpace, UnknownVersion."""
     axes = [Axis("version", VERSION, tuple(versions))] if len(versions) > 1 else []
@@ -94,6 +97,7 @@ def _space(
             overrides=fixed["setting"],
             parameters=fixed["parameter"],
             settings_files=tuple(settings_files),
+            metadata=metadata,
         )
     )
     _check_versions(versions if len(versions) > 1 else ())
@@ -180,6 +184,9 @@ def find_sweep(given: str, seeds: range | None = None) -> Sweep | None:
         "parameter": [*_of_file(reader, fields.get("param"))],
     }
     versions = reader.each(fields["kafka"], "versions", reader.text, single=True) if "kafka" in fields else ()
+    metadata = ""
+    if "metadata" in fields:
+        metadata = reader.word(fields["metadata"], "place of the metadata", (ZOOKEEPER, KRAFT)) or ""
     shown = reader.each(fields["measures"], "measures", reader.text, single=True) if "measures" in fields else ()
     if reader.problems:
         raise ScenarioErrors(str(path), reader.problems)
@@ -187,7 +194,7 @@ def find_sweep(given: str, seeds: range | None = None) -> Sweep | None:
     try:
         if lacking := next((name for pairs in named.values() for name, values in pairs if not values), None):
             raise UnusableSpace(f"{lacking}: has no value")
-        space = _space(texts["scenario"], named, versions, seeds or parse_seeds(own or "1"))
+        space = _space(texts["scenario"], named, versions, seeds or parse_seeds(own or "1"), metadata=metadata)
         measures = tuple(measure_named(name, f"measures: {name}") for name in shown)
     except ValueError as error:
         raise _placed(str(path), places, error) from error

@@ -31,8 +31,12 @@ class Kept:
         incarnation: int,
         logs: Mapping[TopicPartition, Log],
         checkpointed: Mapping[TopicPartition, int],
+        led: Mapping[TopicPartition, int],
     ) -> None:
-        """Record the logs that an incarnation has found."""
+        """Record the logs that an incarnation has found.
+
+        `led`: leader epochs that it began at their ends in the same step, as a broker of KRaft does.
+        """
         for topic_partition, log in logs.items():
             self.found += 1
             known = self._high_watermarks.get((node, topic_partition), 0)
@@ -40,7 +44,7 @@ class Kept:
             if checkpointed.get(topic_partition, -1) > log.log_end:
                 ahead = Ahead(topic_partition, node, incarnation, checkpointed[topic_partition], log.log_end)
                 self.ahead.append(ahead)
-            self._outlived(node, incarnation, topic_partition, log, -1)
+            self._outlived(node, incarnation, topic_partition, log, led.get(topic_partition, -1))
 
     def made_anew(self, node: str, topic_partition: TopicPartition) -> None:
         """Forget a replica's high watermark: its log is a new, empty one."""

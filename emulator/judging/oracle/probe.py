@@ -95,7 +95,8 @@ class Probe:
             watch.found = {topic_partition: log.log_end for topic_partition, log in logs.items()}
             ends = {self._key(topic_partition): log for topic_partition, log in logs.items()}
             known = {self._key(topic_partition): offset for topic_partition, offset in watch.checkpointed.items()}
-            self.kept.loaded(watch.name, node.incarnation, ends, known)
+            led = {self._key(of): one.leader_epoch for of, one in watch.partitions.items() if one.leads}
+            self.kept.loaded(watch.name, node.incarnation, ends, known, led)
         if watch.loading:
             self._loaded(watch)
         seen = watch.seen
@@ -199,7 +200,9 @@ class Probe:
             if log is not None and self.committed.elected_uncleanly(key, seen.epoch):
                 seen.term.found = held(log, watch.node.files)
             self.leaders.append(seen.term)
-            self._watermark(watch.name, key, seen.epoch, seen.high_watermark, at_ms)
+            # A restarted leader of KRaft begins with its checkpoint: it has not moved its high watermark.
+            place = (watch.name, key, seen.epoch)
+            self._highest_watermark[place] = max(self._highest_watermark.get(place, -1), seen.high_watermark)
 
     def _believes(self, watch: Watch, seen: Seen, partition: Partition, high_watermark: int) -> None:
         """Record a leader's view of its ISR. `high_watermark`: at the last inspection."""

@@ -9,10 +9,10 @@ from typing import Final
 from emulator.packaged import COMPOSE
 from emulator.regular_files import open_regular, other_than_regular, reason
 from emulator.scenario.document import MAX_TEXT_BYTES
-from emulator.topology import KRAFT, NoSuchMode, metadata_of
+from emulator.topology import KRAFT, NoSuchMode, default_metadata, metadata_of
 from emulator.worlds.cluster_file.cluster_model import ClusterFile
 from emulator.worlds.cluster_file.compose_parsing import cluster_of
-from protocol.versions import KRAFT_LADDER
+from protocol.versions import KRAFT_LADDER, has_zookeeper_mode
 
 KRAFT_PREFIX: Final = "kraft-"
 COMBINED_SUFFIX: Final = "-combined"
@@ -53,7 +53,7 @@ def topology_in_mode(given: str, version: str | None, metadata: str, controllers
         return given
     own = read_cluster_file(known[given])
     in_kraft = own.topology.metadata == KRAFT
-    mode = metadata or (KRAFT if in_kraft or controllers else metadata_of(version or own.kafka_version))
+    mode = metadata or (KRAFT if in_kraft or controllers else default_metadata(version or own.kafka_version))
     metadata_of(version or (own.kafka_version if (mode == KRAFT) == in_kraft else KRAFT_LADDER[-1]), mode)
     if mode != KRAFT:
         if controllers:
@@ -62,6 +62,8 @@ def topology_in_mode(given: str, version: str | None, metadata: str, controllers
     plain = given.removeprefix(KRAFT_PREFIX).removesuffix(COMBINED_SUFFIX)
     combined = controllers == "combined" if controllers else given.endswith(COMBINED_SUFFIX)
     name = f"{KRAFT_PREFIX}{plain}{COMBINED_SUFFIX if combined else ''}"
+    if name not in known and not metadata and has_zookeeper_mode(version or own.kafka_version):
+        return given
     if name not in known:
         raise NoClusterFile(f"topology {given}: has no form in KRaft mode; there are: {', '.join(_in_kraft(known))}")
     return name

@@ -10,7 +10,10 @@ from emulator.runs.verdict_file import CheckVerdict
 from tests.audit.following.folding import events_in, in_fifths
 from tests.check_cases.case_files import Case, Expectation, cases, surprises
 
-FOLLOWED = ("dual-leader", "dual-controller", "lost-acknowledged")
+FOLLOWED = (
+    "dual-leader", "dual-controller", "lost-acknowledged",
+    "dual-quorum-leader", "quorum-high-watermark", "metadata-divergence",
+)  # fmt: skip
 
 
 def expected_of(case: Case) -> list[Expectation]:

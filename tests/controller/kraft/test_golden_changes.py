@@ -13,8 +13,8 @@ import pytest
 
 from controller.kraft.alter_partition import alter_partition
 from controller.kraft.cluster_view import ClusterView
-from controller.kraft.controller_features import ELR_VERSION, METADATA_VERSION, controller_features_of
 from controller.kraft.controller_settings import ControllerSettings
+from controller.kraft.feature_levels import ELR_VERSION, METADATA_VERSION
 from controller.kraft.metadata_image import MetadataImage
 from controller.kraft.partition_changes import TargetState
 from controller.kraft.replication_control import (
@@ -24,6 +24,7 @@ from controller.kraft.replication_control import (
     unfence_broker,
 )
 from protocol.errors import ErrorCode
+from protocol.gates import gates_for
 from protocol.ids import BrokerId, Offset
 from protocol.messages.leadership_messages import AlterIsrRequest, IsrChange
 from protocol.records.metadata_records import (
@@ -48,13 +49,13 @@ class Replay:
 
     def __init__(self, folder: str, recording: dict[str, Any]) -> None:
         version = folder.partition("@")[2].partition("-")[0]
-        features = controller_features_of(version)
+        gates = gates_for(version, metadata="kraft")
         self.image = MetadataImage()
-        self.view = ClusterView(ME, self.image, features, ControllerSettings.from_settings(recording["settings"]))
+        self.view = ClusterView(ME, self.image, gates, ControllerSettings.from_settings(recording["settings"]))
         self._timeline = recording["timeline"]
-        elr = features.elr_by_default and not folder.endswith("-elr0")
+        elr = gates.elr_by_default and not folder.endswith("-elr0")
         for offset, record in enumerate(
-            (FeatureLevelRecord(METADATA_VERSION, features.metadata_version), FeatureLevelRecord(ELR_VERSION, int(elr)))
+            (FeatureLevelRecord(METADATA_VERSION, gates.metadata_version), FeatureLevelRecord(ELR_VERSION, int(elr)))
         ):
             self.image.apply(record, Offset(offset))
         events = recording["partition_states"] + recording["broker_registrations"]
@@ -136,7 +137,7 @@ def on_registration(replay: Replay, change: dict[str, Any], state: dict[str, Any
         return begin_controlled_shutdown(replay.view, broker)
     assert change["what"] == "registered", change
     leaving: list[PartitionChangeRecord] = []
-    if broker in replay.image.brokers and replay.view.features.new_incarnation_leaves_isrs:
+    if broker in replay.image.brokers and replay.view.gates.new_incarnation_leaves_isrs:
         leaving = leave_partitions(replay.view, broker, clean=True)
         if state is not None and not leaving:
             leaving = leave_partitions(replay.view, broker, clean=False)

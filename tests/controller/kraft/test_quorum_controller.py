@@ -5,8 +5,7 @@ Kraft-semantics 2.
 
 import pytest
 
-from controller.kraft.controller_features import ELR_VERSION, METADATA_VERSION, controller_features_of
-from controller.quorum.quorum_features import RELEASES
+from controller.kraft.feature_levels import ELR_VERSION, METADATA_VERSION
 from protocol.errors import ErrorCode
 from protocol.events import (
     BrokerRegistrationCommitted,
@@ -24,7 +23,6 @@ from protocol.messages.placement import (
 )
 from protocol.messages.quorum_messages import VoteRequest
 from protocol.records.metadata_records import ConfigRecord, FeatureLevelRecord, NoOpRecord
-from protocol.versions import UnknownVersion
 from tests.controller.kraft.controller_case import ME, NEW, OLD, ControllerCase, registration
 from verification.kraft.shared_log import SharedLog
 
@@ -52,17 +50,6 @@ def test_the_minimum_of_the_isr_is_written_when_it_is_missing() -> None:
     log = ControllerCase("4.0", eligible_leader_replicas_version=1).claim().log
     upgraded = ControllerCase("4.1", log).claim()
     assert upgraded.records()[-1] == ConfigRecord(4, "", "min.insync.replicas", "1")
-
-
-@pytest.mark.parametrize("version", RELEASES)
-def test_every_release_has_its_features(version: str) -> None:
-    assert controller_features_of(f"{version}.1") == controller_features_of(version)
-    assert ControllerCase(version).claim().start(0, 1).state.unfenced.keys() == {0, 1}
-
-
-def test_a_version_without_a_quorum_is_unknown() -> None:
-    with pytest.raises(UnknownVersion, match=r"2\.8"):
-        controller_features_of("2.8")
 
 
 def test_claims_and_renouncings_are_events() -> None:

@@ -1,10 +1,8 @@
-"""Settings of the quorum by Kafka's names, and the releases of its features."""
+"""Settings of the quorum by Kafka's names."""
 
 import pytest
 
-from controller.quorum.quorum_features import RELEASES, features_of
 from controller.quorum.settings import QuorumSettings, static_voters
-from protocol.versions import UnknownVersion
 
 
 def test_defaults_are_kafkas() -> None:
@@ -35,27 +33,3 @@ def test_static_voters() -> None:
 def test_other_voters_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"controller\.quorum\.voters"):
         static_voters(text)
-
-
-SINCE = {
-    "pre_vote": "4.0", "check_quorum": "3.7", "begins_to_silent_voters_only": "4.2", "voters_probe": "3.9",
-    "high_watermark_completes_fetches": "4.1", "leads_after_change_record": "3.6",
-}  # fmt: skip
-UNTIL = {"voted_is_a_state": "3.8", "begins_until_acknowledged": "3.8", "resigned_is_notified": "3.8"}
-
-
-@pytest.mark.parametrize("release", RELEASES)
-def test_features_by_release(release: str) -> None:
-    place = RELEASES.index
-    expected = {name: place(release) >= place(first) for name, first in SINCE.items()}
-    expected |= {name: place(release) <= place(last) for name, last in UNTIL.items()}
-    expected["short_first_backoff"] = release == "3.9"
-    features = features_of(release)
-    assert {name: getattr(features, name) for name in features.__struct_fields__} == expected
-    assert features_of(f"{release}.1") == features
-
-
-@pytest.mark.parametrize("version", ["2.8", "3.2", "", "4", "5.0"])
-def test_a_version_without_a_quorum_is_unknown(version: str) -> None:
-    with pytest.raises(UnknownVersion, match=r"one of: 3\.3"):
-        features_of(version)

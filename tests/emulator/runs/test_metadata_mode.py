@@ -14,7 +14,10 @@ from emulator.worlds.cluster_file.compose_files import NoClusterFile, topology_i
     ("own", "version", "requested", "mode"),
     [
         (ZOOKEEPER, None, "", ZOOKEEPER),
-        (ZOOKEEPER, "3.9", "", ZOOKEEPER),
+        (ZOOKEEPER, "3.9", "", KRAFT),
+        (ZOOKEEPER, "3.9", ZOOKEEPER, ZOOKEEPER),
+        (ZOOKEEPER, "3.8.1", "", ZOOKEEPER),
+        (ZOOKEEPER, "3.2", "", ZOOKEEPER),
         (ZOOKEEPER, "3.9", KRAFT, KRAFT),
         (ZOOKEEPER, "4.4", "", KRAFT),
         (KRAFT, None, "", KRAFT),
@@ -25,7 +28,7 @@ from emulator.worlds.cluster_file.compose_files import NoClusterFile, topology_i
 def test_the_version_decides_unless_a_mode_is_requested(
     own: str, version: str | None, requested: str, mode: str
 ) -> None:
-    assert requested_mode(own, version, requested) == mode
+    assert requested_mode(own, version, requested, ("2.8", "3.8")) == mode
 
 
 def test_a_scenario_with_a_twin_is_played_as_the_twin() -> None:
@@ -46,8 +49,10 @@ def test_a_scenario_without_a_twin_is_rewritten_without_expectations() -> None:
 
 def test_a_scenario_about_zookeepers_servers_is_refused() -> None:
     scenario = find_scenario("kip-903")
-    with pytest.raises(NoSuchMode, match=r"kip-903: cannot be played in KRaft mode: .*session-0"):
-        in_mode("kip-903", scenario, "4.4", "", lambda _: None)
+    for version, requested in (("4.4", ""), ("3.9", KRAFT)):
+        with pytest.raises(NoSuchMode, match=r"kip-903: cannot be played in KRaft mode: .*session-0"):
+            in_mode("kip-903", scenario, version, requested, lambda _: None)
+    assert in_mode("kip-903", scenario, "3.9", "", lambda _: None) == (scenario, "")
 
 
 def test_controllers_replace_the_session_servers() -> None:
@@ -58,13 +63,17 @@ def test_a_file_with_roles_is_one_of_kraft_mode_where_the_version_has_it() -> No
     file = settings_file(Wanted("server.properties"), "server.properties", b"process.roles=broker\nnode.id=1\n")
     assert (file.broker, file.by_id) == (1, True)
     assert [mode_of_files([file], version) for version in (None, "3.9", "2.1")] == [KRAFT, KRAFT, ""]
+    old = settings_file(Wanted("server.properties"), "server.properties", b"zookeeper.connect=zk:2181\n")
+    assert [mode_of_files([old], version) for version in (None, "3.9", "4.0")] == ["", ZOOKEEPER, ""]
 
 
 @pytest.mark.parametrize(
     ("given", "version", "metadata", "controllers", "name"),
     [
         ("three-az", None, "", "", "three-az"),
-        ("three-az", "3.9", "", "", "three-az"),
+        ("three-az", "3.9", "", "", "kraft-three-az"),
+        ("three-az", "3.2", "", "", "three-az"),
+        ("six-brokers", "3.9", "", "", "six-brokers"),
         ("three-az", "3.9", KRAFT, "", "kraft-three-az"),
         ("three-az", "4.4", "", "", "kraft-three-az"),
         ("three-az", "4.4", "", "combined", "kraft-three-az-combined"),

@@ -349,3 +349,27 @@ def test_unreadable_files_are_reported_together(tmp_path: Path) -> None:
         f"--settings {tmp_path}/pipe: cannot be read: is no regular file",
         "--settings prodcer:no.properties: cannot be read: No such file or directory; nearest: producer:no.properties",
     ]
+
+
+KRAFT_SCENARIO = """
+id: small
+title: one start
+kafka: [4.4]
+metadata: kraft
+settings: {controller.quorum.fetch.timeout.ms: 3000}
+steps: [{start: controller-0}]
+"""
+
+
+def test_a_controllers_file_is_for_dedicated_controllers_alone(tmp_path: Path) -> None:
+    file = tmp_path / "controller.properties"
+    file.write_text("process.roles=controller\nnode.id=1\ncontroller.quorum.fetch.timeout.ms=4000\n")
+    name = "controller.quorum.fetch.timeout.ms"
+    found = small(KRAFT_SCENARIO, "4.4", FILES / "kafka-4-broker.properties", file)
+    values = {node: own[name] for node, own in found.spec.settings.items()}
+    assert {values[f"controller-{i}"] for i in range(3)} == {4000} and values["broker-0"] == 3000
+    text = KRAFT_SCENARIO.replace("kraft", "kraft\nnodes: combined").replace("controller-0", "0")
+    combined = small(text, "4.4", file)
+    assert combined.spec.settings["broker-0"][name] == 3000
+    why = "it is for dedicated controllers, and the cluster has none"
+    assert any(line.endswith(why) for line in combined.account.warnings)

@@ -86,3 +86,19 @@ def test_of_a_name_that_comes_twice_the_last_line_counts() -> None:
     file = read("server.properties", b"num.partitions=1\nport=2\nnum.partitions=3\nnum.partitions=4")
     assert {entry.name: entry.value for entry in file.entries} == {"num.partitions": "4", "port": "2"}
     assert file.twice == (("num.partitions", (1, 3)),)
+
+
+@pytest.mark.parametrize(
+    ("word", "roles", "of"),
+    [
+        ("controller.properties", "controller", (None, True)),
+        ("broker.properties", "broker", (2, False)),
+        ("server.properties", "broker, controller", (2, False)),
+        ("broker:controller.properties", "controller", (None, False)),
+    ],
+)
+def test_the_roles_of_a_file_select_a_broker_or_the_controllers(
+    word: str, roles: str, of: tuple[int | None, bool]
+) -> None:
+    file = read(word, f"process.roles={roles}\nnode.id=2\n".encode())
+    assert (file.scope, file.broker, file.of_controllers) == (BROKER, *of)

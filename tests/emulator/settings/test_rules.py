@@ -165,6 +165,9 @@ def test_of_the_session_service(given: dict[str, Any], refused: bool) -> None:
 PRODUCERS: list[tuple[dict[str, Any], str, str | None]] = [
     ({"enable.idempotence": True, "acks": "1"}, "2.6", "enable.idempotence=true needs acks=all"),
     ({"enable.idempotence": True, "acks": "all"}, "2.6", None),
+    ({"enable.idempotence": True, "acks": "1"}, "3.9", "enable.idempotence=true needs acks=all"),
+    ({"acks": "1"}, "3.9", None),
+    ({"transactional.id": "t", "acks": "1"}, "3.9", "transactional.id needs acks=all"),
     ({"enable.idempotence": True, "retries": 0}, "2.6", "enable.idempotence=true needs retries above 0"),
     ({"enable.idempotence": True, "max.in.flight.requests.per.connection": 6}, "1.0",
      "enable.idempotence=true needs max.in.flight.requests.per.connection of at most 5 on 1.0"),

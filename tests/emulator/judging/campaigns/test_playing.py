@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 from emulator.cli.app import app
-from emulator.judging.campaigns.campaign_runs import CampaignOptions, CampaignWorker, about_of, play_runs
+from emulator.judging.campaigns.campaign_runs import (
+    CampaignOptions,
+    CampaignWorker,
+    Cells,
+    about_of,
+    notes_of,
+    play_runs,
+)
 from emulator.judging.campaigns.row import Row
 from emulator.judging.campaigns.space import Axis, Space
 from emulator.runs.verdict_file import from_json
@@ -41,6 +48,21 @@ def test_a_space_of_one_cell_is_what_sim_plays() -> None:
     row = row_of(2, Space(scenario="az-isolated-leader", seeds=5))
     assert row.recording == "az-isolated-leader@2.6/1.json"
     assert row.seed == 3
+
+
+def test_each_version_has_its_metadata_mode_unless_one_is_requested() -> None:
+    versions = Axis("version", "kafka_version", ("2.8", "3.8", "4.4"))
+    space = Space(scenario="az-isolated-leader", axes=(versions,))
+    cells = Cells(CampaignOptions(space))
+    kraft = "kraft-az-isolated-leader"
+    assert [cells.named(space.draw(cell)) for cell in range(3)] == [
+        ("az-isolated-leader", "2.8"), (kraft, "3.8"), (kraft, "4.4"),
+    ]  # fmt: skip
+    assert notes_of(space) == (f"{kraft} is played: the form of az-isolated-leader in KRaft mode",)
+    zookeeper = Space(scenario="az-isolated-leader", kafka_version="3.8", metadata="zookeeper")
+    assert Cells(CampaignOptions(zookeeper)).named(zookeeper.draw(0)) == ("az-isolated-leader", "3.8")
+    assert "--metadata zookeeper" in zookeeper.replay(zookeeper.draw(0))
+    assert about_of("sim", zookeeper).scenario_digest != about_of("sim", space).scenario_digest
 
 
 def test_the_command_of_a_row_plays_the_same_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
