@@ -162,22 +162,9 @@ OF_REAL_BROKERS: Final = (
           "log_truncated: its reason"),
     # --- roles and ISR ---
     _form("leads", _STATE, "3.0",
-          _BY_BROKER + "Leader {tp} {rest}starts at leader epoch {leader_epoch} from offset {log_end} with partition "
-          "epoch {zk_version}, high watermark {high_watermark}, ISR [{isr}], adding replicas [{adding}] and removing "
-          "replicas [{removing}] {rest}Previous leader {id_or_none} and previous leader epoch was {previous_epoch}.",
-          "role_changed"),
-    _form("leads", _STATE, "3.0",
           _BY_BROKER + "Leader {tp} {rest}starts at leader epoch {leader_epoch} from offset {log_end} with high "
           "watermark {high_watermark} ISR [{isr}] addingReplicas [{adding}] removingReplicas [{removing}]. Previous "
           "leader epoch was {previous_epoch}.", "role_changed"),
-    _form("follows", _STATE, "3.0",
-          _BY_BROKER + "Follower {tp} starts at leader epoch {leader_epoch} from offset {log_end} with partition epoch "
-          "{zk_version} and high watermark {high_watermark}. Current leader is {leader}. Previous leader {id_or_none} "
-          "and previous leader epoch was {previous_epoch}.", "role_changed"),
-    _form("follows", _STATE, "3.0",
-          _BY_BROKER + "Follower {tp} starts at leader epoch {leader_epoch} from offset {log_end} with partition epoch "
-          "{zk_version} and high watermark {high_watermark}. Previous leader epoch was {previous_epoch}.",
-          "role_changed"),
     _form("order", _STATE, "0.8.2",
           "Broker {broker} received LeaderAndIsr request PartitionState(controllerEpoch={controller_epoch}, "
           "leader={leader}, leaderEpoch={leader_epoch}, isr=[{isr}], zkVersion={zk_version}, replicas=[{replicas}]) "
@@ -192,12 +179,6 @@ OF_REAL_BROKERS: Final = (
           _BY_BROKER + "Received LeaderAndIsr request LeaderAndIsrPartitionState(topicName='{topic}', "
           "partitionIndex={partition}, controllerEpoch={controller_epoch}, leader={leader}, leaderEpoch={leader_epoch},"
           " isr=[{isr}], zkVersion={zk_version}, replicas=[{replicas}], {rest}", "role_changed, up to 2.5"),
-    _form("isr-updated", "Partition", "2.8",
-          "[Partition {tp} broker={broker}] ISR updated to {isr} {rest}and version updated to {zk_version}",
-          "isr_change_ended"),
-    _form("isr-updated", "Partition", "2.8",
-          "[Partition {tp} broker={broker}] ISR updated to {isr} {rest}and version updated to [{zk_version}]",
-          "isr_change_ended"),
     _form("shrinking-isr", "Partition", "2.2",
           "[Partition {tp} broker={broker}] Shrinking ISR from {was} to {now}. Leader: (highWatermark: "
           "{high_watermark}, endOffset: {log_end}). Out of sync replicas: {replica_ends}.", "isr_change_asked"),
