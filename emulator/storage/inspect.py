@@ -18,6 +18,7 @@ from emulator.storage.log_directory import (
     LEADER_EPOCHS,
     LOG_STARTS,
     META_PROPERTIES,
+    METADATA_LOG,
     SEGMENT_SUFFIX,
     segment_name,
 )
@@ -110,11 +111,15 @@ def partitions_in(directory: Files) -> list[str]:
 
 
 def log_sizes(files: Files) -> dict[str, int]:
-    """{"t-0": bytes of its segments}."""
+    """{"t-0": bytes of its segments}.
+
+    The metadata log is left out: an idle controller appends no-op records to it for ever.
+    """
     return {
         name: sum(directory.size(path) for path in segments_of(directory, name))
         for directory in log_directories(files)
         for name in partitions_in(directory)
+        if name != METADATA_LOG
     }
 
 
