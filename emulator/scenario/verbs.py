@@ -188,7 +188,7 @@ def _voter(k: Keys, node: Node) -> int | None:
     """Number of a controller in a quorum whose voters may change."""
     if k.reader.topology.metadata == KRAFT and not k.reader.topology.initial_controllers:
         k.reader.problem(node, "the voters are static; give the topology `initial_controllers`")
-    return _controller(k, node)
+    return controller_number(k.reader, node)
 
 
 def _sleep(k: Keys, at_s: float | None) -> Steps:
