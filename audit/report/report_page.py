@@ -52,7 +52,7 @@ NOT_RECORDED = (
     '<p class="tools">Messages were not recorded: the wire level of events was off. <code>faultline run</code> always '
     "has it; a long-running cluster has it if it was started with <code>faultline up --wire</code>.</p>"
 )
-_WORLDS = {"network": "real processes", "sim": "simulated"}
+_WORLDS = {"network": "real processes", "sim": "simulated", "imported": "real brokers, imported"}
 
 
 def render(
@@ -98,7 +98,8 @@ def _headline(verdict: Verdict) -> str:
 
 
 def _head(verdict: Verdict, about: About) -> str:
-    facts = [verdict.scenario or "a cluster that was used, without a scenario"]
+    imported = verdict.world == "imported"
+    facts = [verdict.scenario or ("log files" if imported else "a cluster that was used, without a scenario")]
     facts += [f"Kafka {about.kafka}"] if about.kafka else []
     facts.append(_WORLDS.get(verdict.world, verdict.world))
     facts += [f"clock x{about.speed:g}"] if about.speed is not None else []

@@ -143,10 +143,11 @@ class QuorumNode:
 
     def _handle(self, now: Now, event: QuorumInput) -> None:
         context, now_ms = self._context, now.mono_ms
-        if isinstance(event, RequestReceived):
-            self._requests.handle(now_ms, event)
-        elif isinstance(event, ResponseReceived):
-            self._responses.handle(now_ms, event)
+        kind = type(event)
+        if kind is RequestReceived:
+            self._requests.handle(now_ms, event)  # type: ignore[arg-type]
+        elif kind is ResponseReceived:
+            self._responses.handle(now_ms, event)  # type: ignore[arg-type]
         elif isinstance(event, RequestFailed):
             self._responses.failed(now_ms, event)
         elif isinstance(event, AppendRequested):

@@ -43,7 +43,9 @@ class RequestHandling:
     def handle(self, now_ms: float, received: RequestReceived) -> None:
         request = received.request
         response: QuorumResponse | None
-        if isinstance(request, VoteRequest):
+        if type(request) is QuorumFetchRequest:  # almost all
+            response = self._fetch(now_ms, received.sender, received.correlation, request)
+        elif isinstance(request, VoteRequest):
             response = self._vote(now_ms, request)
         elif isinstance(request, BeginQuorumEpochRequest):
             response = self._begin(now_ms, request)
@@ -51,11 +53,9 @@ class RequestHandling:
             response = self._end(now_ms, request)
         elif isinstance(request, FetchSnapshotRequest):
             response = self._snapshots.fetch(now_ms, request, self._invalid_at_leader(request.epoch))
-        elif not isinstance(request, QuorumFetchRequest):
+        else:
             epoch = request.epoch if isinstance(request, UpdateRaftVoterRequest) else self._context.epoch
             response = self._voter_requests.handle(now_ms, received, self._invalid_at_leader(epoch))
-        else:
-            response = self._fetch(now_ms, received.sender, received.correlation, request)
         if response is not None:
             self._context.respond(received.sender, received.correlation, response)
 

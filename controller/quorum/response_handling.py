@@ -82,7 +82,9 @@ class ResponseHandling:
             return True
         if response.error != ErrorCode.NONE:
             return False
-        if isinstance(response, VoteResponse):
+        if type(response) is QuorumFetchResponse:  # almost all
+            self._fetched(now_ms, response)
+        elif isinstance(response, VoteResponse):
             self._voted(now_ms, sender, response)
         elif isinstance(response, BeginQuorumEpochResponse):
             if isinstance(context.state, Leader):
@@ -93,8 +95,6 @@ class ResponseHandling:
                 state.unacknowledged.remove(sender)
         elif isinstance(response, FetchSnapshotResponse):
             self._download(now_ms, response)
-        elif isinstance(response, QuorumFetchResponse):
-            self._fetched(now_ms, response)
         return True
 
     def _handled_by_epoch(self, now_ms: float, response: EpochResponse) -> bool | None:

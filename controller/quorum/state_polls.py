@@ -9,6 +9,7 @@ Source: KafkaRaftClient.pollLeader, pollCandidate, pollProspective, pollFollower
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Final
 
 from controller.quorum.epoch_states import Candidate, Follower, Prospective, Resigned, Unattached
 from controller.quorum.leader_state import Leader
@@ -33,6 +34,12 @@ from protocol.messages.voter_messages import AddRaftVoterRequest, RemoveRaftVote
 from protocol.records.quorum_control_records import ControlRecord, KRaftVersion, Voters
 from protocol.records.quorum_records import LeaderChange
 
+PROBE_PAUSE_MS: Final = 20.0
+"""Least time between two fetches of a search for a leader.
+
+Departure: Kafka fetches again at each response, hundreds of times a second, until there is a leader.
+"""
+
 
 class StatePolls:
     """Polls of one node."""
@@ -50,6 +57,8 @@ class StatePolls:
         self._responses = responses
         self._voters = voters
         self._snapshots = snapshots
+        self._probes_at_ms = 0.0
+        """Time from which the next fetch of a search may be sent."""
 
     def poll(self, now_ms: float, wall_ms: float) -> float:
         state = self._context.state
@@ -287,9 +296,12 @@ class StatePolls:
 
     def _probe(self, now_ms: float) -> float:
         """Fetch from any voter, to find a leader. Source: maybeSendFetchToAnyBootstrap."""
+        if now_ms < self._probes_at_ms:
+            return self._probes_at_ms
         server = self._context.requests.ready_server(now_ms)
         if server is None:
             return self._context.requests.server_ready_at_ms(now_ms)
+        self._probes_at_ms = now_ms + PROBE_PAUSE_MS
         return self._send(now_ms, server, self._fetch_request)
 
     def _fetch_request(self) -> QuorumFetchRequest | FetchSnapshotRequest:

@@ -20,12 +20,14 @@ from emulator.cli.command_options import (
     ADVISE,
     AUDIT,
     FUZZ,
+    PLAN_ROLL,
     RUN,
     SIM,
     SWEEP,
     AdviseOptions,
     AuditOptions,
     FuzzOptions,
+    PlanRollOptions,
     RunOptions,
     SimOptions,
     SweepOptions,
@@ -228,6 +230,25 @@ def fuzz(*, options: FuzzOptions = FUZZ) -> int:
     from emulator.cli.commands.fuzz import fuzz_command
 
     return fuzz_command(options)
+
+
+plan_app = App(name="plan", help="Plans of maintenance, measured in simulated runs.")
+app.command(plan_app)
+
+
+@plan_app.command
+def roll(*files: str, options: PlanRollOptions = PLAN_ROLL) -> int:
+    """Plan a rolling restart or upgrade: order, cost, and a fault at the worst moment.
+
+    Parameters
+    ----------
+    files
+        .properties files as `advise` takes them: server.properties, producer:my.properties.
+    """
+    use_compiled()
+    from emulator.cli.commands.plan_roll import plan_roll_command
+
+    return plan_roll_command(files, options)
 
 
 @app.command

@@ -221,7 +221,8 @@ class AdviseOptions:
     controllers too (combined); by default as in process.roles, else separate."""
     overrides: AnySetting = ()
     seeds: str | None = None
-    """Seeds A..B, both included, of each fault; by default 1..3, and 1 of each pair."""
+    """Seeds A..B, both included, of each fault; by default 1..3, in KRaft
+    mode 1..2, and 1 of each pair."""
     pairs: bool = False
     """Then also play all pairs of faults."""
     runs: int | None = None
@@ -246,6 +247,36 @@ class AdviseOptions:
     html: Path | None = None
     """File for a page: promises against faults, and the reason, the command and the remedy of
     each broken promise."""
+    json: bool = False
+    """Print as JSON."""
+    master: Master = None
+
+
+@options
+class PlanRollOptions:
+    """Options of `faultline plan roll`."""
+
+    kafka_version: KafkaVersion = None
+    to: str | None = None
+    """Version after the roll, such as 4.4; by default the same: a restart."""
+    metadata: Metadata | None = None
+    """Store of the cluster's metadata; by default as for `advise`."""
+    controllers: Controllers | None = None
+    """In KRaft: controllers in nodes of their own (separate), or brokers that are
+    controllers too (combined); by default as for `advise`."""
+    overrides: AnySetting = ()
+    seeds: str | None = None
+    """Seeds A..B, both included, of each order; by default 1..2."""
+    faults: bool = True
+    """Also play each fault while a node is down."""
+    topology: str | None = None
+    """A topology or a compose file as `up` takes it; by default three brokers in three AZs."""
+    brokers: int | None = None
+    """Number of brokers (instead of --topology)."""
+    azs: int | None = None
+    """Number of AZs (instead of --topology); by default three."""
+    out: Path | None = None
+    """Directory for the scenarios; by default runs/roll."""
     json: bool = False
     """Print as JSON."""
     master: Master = None
@@ -318,4 +349,5 @@ SIM: Final = SimOptions()
 SWEEP: Final = SweepOptions()
 ADVISE: Final = AdviseOptions()
 FUZZ: Final = FuzzOptions()
+PLAN_ROLL: Final = PlanRollOptions()
 UP: Final = UpOptions()

@@ -15,6 +15,7 @@ from emulator.runs.observed import observations_of
 from emulator.runs.resolve import Resolved
 from emulator.scenario.observations.observation_model import Observations
 from emulator.scenario.player.player import Player
+from emulator.scenario.quorum_steps import controller_node
 from emulator.scenario.scenario_model import Scenario
 from emulator.storage.memory_files import MemoryFiles
 from emulator.topology import KRAFT, OBSERVER, Node
@@ -140,6 +141,8 @@ def play(
         player, seed, lambda: roster.spec, latencies=latencies, wire_events=wire_events, after_step=after_step,
         draws=draws,
     )  # fmt: skip
+    if scenario.first_controller is not None:
+        world.first_controller = controller_node(spec.topology, scenario.first_controller)
     on_roster(world, roster)
     play_script(world, player)
     world.over()

@@ -13,7 +13,7 @@ from emulator.scenario.document import ScenarioErrors, shown
 from emulator.scenario.expectations import read_exits, read_expectations, read_races, read_version, read_violations
 from emulator.scenario.step_reader import StepReader
 from emulator.scenario.topology_reading import read_topology
-from emulator.scenario.verbs import MAX_STEPS, read_script
+from emulator.scenario.verbs import MAX_STEPS, controller_number, read_script
 from emulator.settings.setting_registry import found as known_setting
 from emulator.topology import KRAFT, broker_name
 from protocol.ids import ID_CHARACTERS_MAX, can_be_id
@@ -40,6 +40,7 @@ KEYS = (
     "expects_exits",
     "races",
     "as_recorded",
+    "first_controller",
 )
 
 REQUIRED = ("id", "title", "steps")
@@ -101,6 +102,9 @@ def _scenario(reader: StepReader, root: Node) -> m.Scenario | None:
         expects_exits=read_exits(reader, exits, kafka) if exits is not None else (),
         races=read_races(reader, fields["races"]) if "races" in fields else (),
         as_recorded="as_recorded" in fields and bool(reader.truth(fields["as_recorded"], "as_recorded")),
+        first_controller=controller_number(reader, fields["first_controller"])
+        if "first_controller" in fields
+        else None,
         speed=reader.number(fields["speed"], "speed", low=0.01, high=1000) if "speed" in fields else None,
         network=_network(reader, fields["network"]) if "network" in fields else m.Network(),
     )

@@ -7,7 +7,7 @@ from emulator.scenario.load import load_scenario
 from emulator.scenario.observations.comparable import version_name
 from emulator.scenario.observations.observation_model import COMBINED, Observations
 from emulator.scenario.observations.recording_parsing import Malformed
-from emulator.scenario.recording import steps_of_recording
+from emulator.scenario.recording import ACTIVE_CONTROLLER, steps_of_recording
 from emulator.scenario.scenario_model import Scenario
 from emulator.scenario.write import written
 from emulator.settings.setting_registry import usable
@@ -49,7 +49,20 @@ def scenario_of_recording(recording: Observations) -> Scenario:
         controller_settings={name: usable(name, value) for name, value in of_controllers.items()},
         steps=steps_of_recording(recording),
         as_recorded=True,
+        first_controller=first_controller(recording) if kraft else None,
     )
+
+
+def first_controller(recording: Observations) -> int | None:
+    """Number of the controller that led when the script began; None: not observed.
+
+    The script requires it (`saw active-controller`), or the first answers to DescribeQuorum show it. The first election
+    is a race before the script, so its result is a precondition (tests/golden/README-kraft.md).
+    """
+    required = [entry.get("controller") for entry in recording.timeline if entry.get("saw") == ACTIVE_CONTROLLER]
+    views = recording.quorum_views or ()
+    shown = [view["controller"] for view in views if view.get("leader") is not None]
+    return next((number for number in (*required[:1], *shown[:1]) if isinstance(number, int)), None)
 
 
 def checked(scenario: Scenario, name: str) -> Scenario:

@@ -332,7 +332,8 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     `kafka`: its versions, the default first. `article`: the claim of the article that inspired it, where that differs
     from Kafka. `settings_files`: arguments of `--settings`, which `settings` overrides; `settings_by_version` overrides
     both. `controller_settings`: of KRaft's controllers, beside `settings`. `as_recorded`: the script of a recording;
-    all of the recording is expected. `speed`: factor of the clock with real processes; None: the runner's default.
+    all of the recording is expected. `first_controller`: number of the controller of KRaft that wins the first election
+    in the simulated world; None: a race. `speed`: factor of the clock with real processes; None: the runner's default.
     """
 
     id: str
@@ -351,6 +352,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     expects_exits: tuple[ExpectedExit, ...] = ()
     races: tuple[Race, ...] = ()
     as_recorded: bool = False
+    first_controller: int | None = None
     speed: float | None = None
     network: Network = Network()
 

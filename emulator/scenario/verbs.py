@@ -148,31 +148,31 @@ def _wait(k: Keys, at_s: float | None) -> Steps:
     return [m.Wait(until=until, called=called, limit_s=limit_s, may_time_out=may, at_s=at_s)]
 
 
-def _controller(k: Keys, node: Node) -> int | None:
+def controller_number(reader: StepReader, node: Node) -> int | None:
     """Number of a controller of the topology."""
-    known = [one.number for one in k.reader.topology.with_role("controller")]
-    number = k.reader.integer(node, "a controller's number")
-    if k.reader.topology.metadata != KRAFT:
-        k.reader.problem(node, "a quorum of controllers is KRaft's; set `metadata: kraft`")
+    known = [one.number for one in reader.topology.with_role("controller")]
+    number = reader.integer(node, "a controller's number")
+    if reader.topology.metadata != KRAFT:
+        reader.problem(node, "a quorum of controllers is KRaft's; set `metadata: kraft`")
     elif number is not None and number not in known:
-        k.reader.problem(node, f"there is no controller {number}; one of: {', '.join(map(str, known))}")
+        reader.problem(node, f"there is no controller {number}; one of: {', '.join(map(str, known))}")
         return None
     return number
 
 
 def _cut_controllers(k: Keys, at_s: float | None) -> Steps:
     def read(node: Node) -> tuple[int, ...] | None:
-        return k.reader.each(node, "controllers", lambda n: _controller(k, n), single=True) or None
+        return k.reader.each(node, "controllers", lambda n: controller_number(k.reader, n), single=True) or None
 
     return [m.CutControllers(az=k.need("az", k.reader.az), controllers=k.need("controllers", read), at_s=at_s)]
 
 
 def _describe_quorum(k: Keys, at_s: float | None) -> Steps:
-    return [m.DescribeQuorum(controller=k.need("controller", lambda n: _controller(k, n)), at_s=at_s)]
+    return [m.DescribeQuorum(controller=k.need("controller", lambda n: controller_number(k.reader, n)), at_s=at_s)]
 
 
 def _require_controller(k: Keys, at_s: float | None) -> Steps:
-    controller = k.get("controller", lambda n: _controller(k, n), None)
+    controller = k.get("controller", lambda n: controller_number(k.reader, n), None)
     return [m.RequireController(controller=controller, at_s=at_s)]
 
 
@@ -188,7 +188,7 @@ def _voter(k: Keys, node: Node) -> int | None:
     """Number of a controller in a quorum whose voters may change."""
     if k.reader.topology.metadata == KRAFT and not k.reader.topology.initial_controllers:
         k.reader.problem(node, "the voters are static; give the topology `initial_controllers`")
-    return _controller(k, node)
+    return controller_number(k.reader, node)
 
 
 def _sleep(k: Keys, at_s: float | None) -> Steps:

@@ -55,6 +55,8 @@ def written(scenario: m.Scenario) -> str:
     lines += _list("races", map(msgspec.to_builtins, scenario.races))
     if scenario.as_recorded:
         lines.append("as_recorded: true")
+    if scenario.first_controller is not None:
+        lines.append(f"first_controller: {scenario.first_controller}")
     return "\n".join(lines) + "\n"
 
 

@@ -115,11 +115,15 @@ def partitions_in(directory: Files) -> list[str]:
 
 
 def log_sizes(files: Files) -> dict[str, int]:
-    """{"t-0": bytes of its segments}."""
+    """{"t-0": bytes of its segments}.
+
+    The metadata log is left out: an idle controller appends no-op records to it for ever.
+    """
     return {
         name: sum(directory.size(path) for path in segments_of(directory, name))
         for directory in log_directories(files)
         for name in partitions_in(directory)
+        if name != METADATA_LOG
     }
 
 

@@ -10,6 +10,7 @@ Source: MetadataRecordSerde, metadata/src/main/resources/common/metadata/*.json.
 
 import struct
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 from protocol.ids import BrokerId, LeaderEpoch
@@ -57,6 +58,8 @@ _KEYS: Final[dict[type[MetadataRecord], int]] = {
     ProducerIdsRecord: 15, BrokerRegistrationChangeRecord: 17, NoOpRecord: 20, ClearElrRecord: 28,
 }  # fmt: skip
 _RECORD = TypeVar("_RECORD")
+DECODED_MAX: Final = 1_024
+"""Bound of the remembered records; they are immutable."""
 
 
 def encode_metadata_record(record: MetadataRecord) -> bytes:
@@ -65,8 +68,9 @@ def encode_metadata_record(record: MetadataRecord) -> bytes:
     return uvarint(FRAME_VERSION) + uvarint(_KEYS[type(record)]) + uvarint(version) + body
 
 
+@lru_cache(maxsize=DECODED_MAX)
 def decode_metadata_record(value: bytes) -> MetadataRecord:
-    """The record of a value.
+    """The record of a value. Each node of a simulated cluster reads the same values.
 
     Raises UnreadableRecord, also for a kind that the emulator does not have.
     """

@@ -145,7 +145,10 @@ class Committed:
     ) -> None:
         hold("isr-kept", bool(state.isr) or elr, state)
         hold("elr-apart", not set(state.isr) & set(state.elr), state)
-        hold("leader-in-isr", set(state.isr) <= set(state.replicas), state)
+        outside = set(state.isr) - set(state.replicas)
+        if outside:  # the last known leader, of 4.x: a reassignment may have removed it (kraft-semantics 7.4)
+            was = () if before is None else before.last_known_elr or before.isr
+            hold("leader-in-isr", elr and outside == {state.leader} and state.leader in was, state)
         if state.leader != NO_LEADER:
             hold("leader-in-isr", state.leader in state.isr, state)
             known = self.image.brokers.get(state.leader)

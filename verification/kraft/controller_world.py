@@ -46,8 +46,9 @@ FIRST_CONTROLLER: Final = 100
 class ControllerWorld:
     """A seed's world. `run` raises InvariantBroken."""
 
-    def __init__(self, version: str, seed: int) -> None:
+    def __init__(self, version: str, seed: int, steps: int = STEPS) -> None:
         self.version = version
+        self._steps = steps
         self.chance = Chance(seed)
         self.log = SharedLog()
         self.now_ms = 0.0
@@ -89,7 +90,7 @@ class ControllerWorld:
     def run(self) -> None:
         """Play the seed. Raises InvariantBroken."""
         self._fail_over()
-        for _ in range(STEPS):
+        for _ in range(self._steps):
             draw = self.chance.below(100)
             if draw < 3:
                 self._fail_over()

@@ -16,11 +16,13 @@ from emulator.runs.importing.clients_file import BadClientsFile, read_clients
 from emulator.runs.importing.collected_nodes import CollectedNode, NothingCollected, collect
 from emulator.runs.importing.import_record import ImportRecord
 from emulator.runs.importing.imported_run import RunImport
+from emulator.runs.importing.incident_run import read_incident, write_page
 from emulator.runs.importing.line_layouts import UnknownZone, UnusablePattern, zone_named
 from emulator.runs.importing.log_reader import known_layouts
 from protocol.versions import UnknownVersion, rank
 
 SHOWN_MAX = 8
+INCIDENT_EVENTS_MAX = 100_000
 MIB = 1 << 20
 
 
@@ -55,7 +57,18 @@ def import_command(*folders: Path, options: ImportOptions = IMPORT) -> int:
         return HELD
     for line in summary(out, record):
         print(line)
+    for line in _incident(out, record):
+        print(line.encode(errors="backslashreplace").decode())
     return HELD
+
+
+def _incident(out: Path, record: ImportRecord) -> list[str]:
+    """Lines about the incident, unless the run is large; then `faultline incident` has them."""
+    events = sum(count for node in record.nodes for count in node.events.values())
+    if events > INCIDENT_EVENTS_MAX:
+        return [f"the incident: faultline incident {out}"]
+    found = read_incident(out)
+    return [*found.incident.lines, f"page: {write_page(out, found)}"]
 
 
 def summary(out: Path, record: ImportRecord) -> list[str]:

@@ -26,7 +26,7 @@ def scenario_text(
         f"id: {fault.name}",
         f"title: {_json(f'{fault.text} {MOMENTS[fault.moment]}')}",
         f"kafka: [{_json(version)}]",
-        *_topology(cluster),
+        *topology_lines(cluster),
         f"settings: {_json({**cluster.settings, **settings})}",
         *([f"settings_by_broker: {_json(cluster.by_broker)}"] if cluster.by_broker else []),
         "steps:",
@@ -35,7 +35,7 @@ def scenario_text(
     return HEAD + "\n".join(lines) + "\n"
 
 
-def _topology(cluster: Cluster) -> Iterator[str]:
+def topology_lines(cluster: Cluster) -> Iterator[str]:
     """The topology; none for three AZs, a scenario's default in its metadata mode."""
     default = THREE_AZS.topology
     if cluster.in_kraft:
@@ -50,7 +50,7 @@ def _topology(cluster: Cluster) -> Iterator[str]:
             yield f"    {node.name}: {_json({'az': node.az, 'process.roles': node.roles})}"
 
 
-def _started(cluster: Cluster) -> Iterator[Step]:
+def started(cluster: Cluster) -> Iterator[Step]:
     """Start dedicated controllers, then brokers, the last replica holder first."""
     for node in cluster.dedicated:
         yield {"start": node}
@@ -62,7 +62,7 @@ def _started(cluster: Cluster) -> Iterator[Step]:
 def _steps(fault: Fault, version: str, replicas: int, cluster: Cluster) -> Iterator[Step]:
     """All steps; clients have the brokers' version, as the user's clients are unknown."""
     leader, *followers = cluster.holders()
-    yield from _started(cluster)
+    yield from started(cluster)
     yield {"create-topic": {"topic": TOPIC, "assignment": list(cluster.holders(replicas))}}
     load = {"workload": {"name": "clients", "rate": RATE, "client_version": version}}
     yield load

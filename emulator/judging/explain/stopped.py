@@ -46,6 +46,16 @@ def still(history: History, gates: Gates, topic_partition: TopicPartition, broke
             return ""
 
 
+def unknown_registration(history: History, gates: Gates, topic_partition: TopicPartition, broker: int) -> str:
+    """The rule by which its newest orders have failed for good; "": none does.
+
+    UpdateMetadata fails like the LeaderAndIsr before it.
+    """
+    stopped = history.stopped.get((topic_partition, broker))
+    failed = stopped is not None and stopped.how is IgnoredReason.NEWER_REGISTRATION
+    return UNKNOWN_REGISTRATION if failed and gates.newer_broker_epoch_fails_orders else ""
+
+
 def left_alone(gates: Gates, roles: Sequence[tuple[int, int]]) -> bool:
     """Whether successive orders to follow (leader, epoch) start no fetcher (1.7, makeFollower)."""
     for (leader, epoch), (next_leader, next_epoch) in pairwise(roles):

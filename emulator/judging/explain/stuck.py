@@ -17,7 +17,7 @@ from emulator.judging.explain.settled_state import (
     ensemble_state,
     state_of,
 )
-from emulator.judging.explain.stopped import EARLIER_LIFE, HALF_WAY, OFFLINE, still, unseen
+from emulator.judging.explain.stopped import EARLIER_LIFE, HALF_WAY, OFFLINE, still, unknown_registration, unseen
 from emulator.machines.broker.fetch_reads import FIRST_WITH_PROGRESS
 from emulator.machines.node.broker_node import BrokerNode
 from emulator.runs import run_limits
@@ -73,6 +73,8 @@ def unsettled_rule(died: FinishedRun, history: History, gates: Gates, one: Unset
         return ""
     if one.what == "metadata" and not gates.broker_epochs and unseen(history, one.broker):
         return EARLIER_LIFE  # its metadata went to that incarnation
+    if one.what == "metadata" and (rule := unknown_registration(history, gates, one.topic_partition, one.broker)):
+        return rule
     tree, _ = ensemble_state(died.world)
     if tree is None:
         return ""

@@ -269,9 +269,9 @@ class QuorumMember:
 
     def _on_accepted(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
         connection = event.connection
-        if isinstance(event, ConnectionLost):
+        if type(event) is ConnectionLost:
             self._forget(connection)
-        elif isinstance(event, MessageReceived) and isinstance(event.message, QuorumRequest):
+        elif type(event) is MessageReceived and isinstance(event.message, QuorumRequest):
             unanswered = sum(of == connection for of, _ in self._requests.values())
             is_valid = is_valid_request(event.message, self._accepted[connection], self._controllers)
             if unanswered >= UNANSWERED_MAX or not is_valid:
@@ -321,17 +321,17 @@ class QuorumMember:
         except StorageError as error:
             self._fail(out, str(error))
             return []
-        for effect in effects:
-            if isinstance(effect, q.SendRequest):
+        for effect in effects:  # by type: isinstance is slow to reject a struct
+            if type(effect) is q.SendRequest:
                 self._peers[effect.receiver].send(now, out, effect.correlation, effect.request)
-            elif isinstance(effect, q.Respond):
+            elif type(effect) is q.Respond:
                 request = self._requests.pop(effect.correlation, None)
                 administrator = self._administrators.pop(effect.correlation, None)
                 if administrator is not None:
                     administrator(effect.response)
                 if request is not None:
                     out.send(request[0], effect.response, request[1])
-            elif isinstance(effect, q.WakeUp):
+            elif type(effect) is q.WakeUp:
                 self._wake_at_ms = effect.at_ms
                 out.set_timer(WAKE_UP, max(0.0, effect.at_ms - now.mono_ms), self._woken_up)
             elif isinstance(effect, q.Committed | q.SnapshotCommitted | q.LeaderChanged | q.QuorumFailed):

@@ -17,7 +17,6 @@
 import base64
 import binascii
 import csv
-import io
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -86,7 +85,7 @@ def _json_rows(path: Path, file: BinaryIO) -> Iterator[tuple[int, dict[str, Any]
 
 
 def _csv_rows(file: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
-    reader = csv.DictReader(io.TextIOWrapper(file, "utf-8", "replace", newline=""))
+    reader = csv.DictReader(line.decode("utf-8", "replace") for line in lines_of(file, LINE_BYTES_MAX))
     for row in reader:
         yield reader.line_num, {name: value for name, value in row.items() if value not in ("", None)}
 

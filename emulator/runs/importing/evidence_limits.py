@@ -17,6 +17,7 @@ METADATA: Final = "metadata"
 QUORUM: Final = "quorum"
 EPOCHS: Final = "epochs"
 CONTROLLERS: Final = "controllers"
+REMOVED: Final = "removed"
 
 WHAT_IS_MISSING: Final[Mapping[str, str]] = {
     CLIENTS: "no application's sends were imported; give them with --clients FILE",
@@ -29,6 +30,7 @@ WHAT_IS_MISSING: Final[Mapping[str, str]] = {
     METADATA: "no log line of a broker has its own metadata, and of the metadata log only one copy is read",
     QUORUM: "no line has the states of the controllers' quorum; collect the controllers' server.log (KRaft)",
     EPOCHS: "not every replica's leader-epoch-checkpoint was collected",
+    REMOVED: "truncated records are in no collected copy; copy a partition's folder before its broker truncates it",
     CONTROLLERS: "no line says which broker was controller; collect controller.log",
 }
 """{evidence: what to collect, or why it cannot be}."""
@@ -51,8 +53,8 @@ NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
     "group-ahead-of-log": (GROUPS,),
     "committed-offset-regression": (GROUPS,),
     "replica-divergence": (SEGMENTS,),
-    "log-matching": (SEGMENTS,),
-    "dual-leader": (ROLES, SEGMENTS),
+    "log-matching": (SEGMENTS, REMOVED),
+    "dual-leader": (ROLES, SEGMENTS, REMOVED),
     "dual-controller": (CONTROLLERS, STATES),
     "dual-quorum-leader": (QUORUM,),
     "metadata-divergence": (METADATA,),

@@ -59,7 +59,7 @@ from protocol.ids import TopicPartition
 
 IMPORTER: Final = "importer"
 """Name under which the import writes what it infers: the end of a process that logged none."""
-NOTICES_MAX: Final = 20_000
+METADATA_TOPIC: Final = "__cluster_metadata"
 COPIES_FOLDER: Final = "copies"
 QUARANTINED_MAX: Final = 200
 """Lines of each file in the quarantine; the record has their number."""
@@ -313,6 +313,8 @@ class RunImport:
                 present.add(evidence)
         if self._committed:
             present.add(limits.STATES)
+        if all(_has_removed(node) for node in self._nodes):
+            present.add(limits.REMOVED)
         return frozenset(present)
 
     def _problems(self) -> list[str]:
@@ -338,7 +340,7 @@ class RunImport:
         return gaps
 
     def _record(self, first_ms: float, unread: Sequence[tuple[str, str]], contradictions: list[str]) -> ImportRecord:
-        notices = [(node, notice) for node in self._nodes for notice in node.story.notices[:NOTICES_MAX]]
+        notices = [(node, notice) for node in self._nodes for notice in node.story.notices]
         return ImportRecord(
             began_ms=first_ms,
             nodes=[_node_record(node) for node in self._nodes],
@@ -384,6 +386,15 @@ class RunImport:
                         text = one.text.decode("utf-8", "backslashreplace")
                         row = {"node": node.collected.name, "file": report.file, "line": one.line, "what": one.what}
                         file.write(msgspec.json.encode({**row, "text": text}) + b"\n")
+
+
+def _has_removed(node: _Node) -> bool:
+    """Whether copies have all records that the node truncated."""
+    return all(
+        any(copy.place == place and copy.log_end >= marker.log_end for copy in node.copies)
+        for place, markers in node.markers.items() for marker in markers
+        if marker.cut is not None and marker.log_end > marker.cut and place[0] != METADATA_TOPIC
+    )  # fmt: skip
 
 
 def _final_epochs(replica: ReplicaContents, end: tuple[float, int]) -> Iterator[NodeEvent]:

@@ -7,6 +7,7 @@ An incarnation begins with the first line of a start. It ended cleanly if its li
 next start, or the end of the lines, ends it.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -20,6 +21,8 @@ from protocol.kinds import CutReason, ExitKind, IgnoredReason
 _STARTS: Final = frozenset(("process-begins", "server-starts", "controller-starts"))
 _ENDS: Final = frozenset(("shutting-down", "shut-down", "signal"))
 REPEATS_KEPT_MAX: Final = 4_096
+NOTICES_MAX: Final = 20_000
+"""The last ones of a node are kept."""
 SAME_START_MS: Final = 5_000
 """A start writes its settings, then that it starts, within this time."""
 
@@ -40,7 +43,7 @@ class NodeStory(ReplicaLines, ControllerLines):
         """(time of its last line, incarnation) of those that ended without a word."""
         self.starts: list[float] = []
         """Times of the starts that its lines have."""
-        self.notices: list[Notice] = []
+        self.notices: deque[Notice] = deque(maxlen=NOTICES_MAX)
         self._last_ms = 0.0
         self._config = Found(float("-inf"), "config", {}, 0, 0.0)
         self._seen_starts: set[str] = set()
@@ -165,10 +168,10 @@ class NodeStory(ReplicaLines, ControllerLines):
 
     def _begin(self, at: float) -> None:
         if self.incarnation:
-            if self.ended[self.incarnation]:
-                stopped = e.NodeStopped(0, "its lines say that it shut down", ExitKind.REQUESTED)
-                self._waiting.append(NodeEvent(self._last_ms, self.incarnation, stopped, self._source))
-            else:
+            why = "its lines say that it shut down" if self.ended[self.incarnation] else "its lines end here"
+            stopped = e.NodeStopped(0, why, ExitKind.REQUESTED)
+            self._waiting.append(NodeEvent(self._last_ms, self.incarnation, stopped, self._source))
+            if not self.ended[self.incarnation]:
                 self.deaths.append((self._last_ms, self.incarnation))
         self.incarnation += 1
         self.ended[self.incarnation] = False

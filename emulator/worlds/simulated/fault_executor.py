@@ -1,7 +1,7 @@
 """Carries out the player's actions in the simulated world: starts, faults, rules, snapshots."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from emulator.faults import actions as act
 from emulator.storage import inspect
@@ -15,6 +15,15 @@ from protocol.events import FaultRequested, MachineFault
 CLIENT_START_MS = 120.0
 TOGETHER_MS = 100.0
 """Brokers started within this time of the first are started together."""
+FIRST_CONTROLLER_MS = 3_000.0
+"""Delay of the other controllers' first start, if one is to win the first election."""
+
+
+class _Starting(NamedTuple):
+    """`order`: number of the order."""
+
+    order: int
+    at_ms: float
 
 
 class FaultExecutor:
@@ -24,8 +33,10 @@ class FaultExecutor:
         self._world = world
         self._started_ms = -TOGETHER_MS - 1.0
         self._start_takes_ms = 0.0
-        self._starting: dict[str, int] = {}
-        """{node that is being started: number of the order}"""
+        self._together = False
+        """Whether the brokers started last have been delayed for each other."""
+        self._starting: dict[str, _Starting] = {}
+        """{node that is being started}"""
 
     def do(self, node: SimulatedNode, order: act.Act) -> None:
         """Carry out an action and report its end to the player."""
@@ -49,8 +60,9 @@ class FaultExecutor:
                     return
                 life = world.nodes[name].incarnation + 1
                 world.trace.add(node, world.cause, world.now_ms, MachineFault("start", name, life=life))
-                self._starting[name] = number
-                world.at(world.now_ms + self.start_takes_ms(name), lambda: self._start(name, number))
+                at_ms = world.now_ms + self.start_takes_ms(name)
+                self._starting[name] = _Starting(number, at_ms)
+                world.at(at_ms, self._start, name, number)
             case act.Kill(name):
                 self._starting.pop(name, None)
                 world.kill(name)
@@ -99,10 +111,15 @@ class FaultExecutor:
         world.at(world.now_ms + 1.0, done)
 
     def _start(self, name: str, order: int) -> None:
-        """Start a node, unless it was killed meanwhile."""
-        if self._starting.get(name) == order:
-            del self._starting[name]
-            self._world.start(name)
+        """Start a node, unless it was killed meanwhile, or is to start later."""
+        starting = self._starting.get(name)
+        if starting is None or starting.order != order:
+            return
+        if starting.at_ms > self._world.now_ms:
+            self._world.at(starting.at_ms, self._start, name, order)
+            return
+        del self._starting[name]
+        self._world.start(name)
 
     def start_takes_ms(self, name: str) -> float:
         """Time from the order to the first input; a broker or controller is a slow Java machine."""
@@ -114,7 +131,21 @@ class FaultExecutor:
         now_ms = self._world.now_ms
         if now_ms - self._started_ms > TOGETHER_MS:
             self._started_ms, self._start_takes_ms = now_ms, draws.takes_ms(name, "start_ms")
-        return self._start_takes_ms + draws.start_extra_ms(name)
+            self._together = False
+        elif draws.latencies.start_together_ms[1] and "broker" in roles and not self._together:
+            self._delay_together(name, draws.takes_ms(name, "start_together_ms"))
+        extra_ms, first = draws.start_extra_ms(name), self._world.first_controller
+        if first and "controller" in roles and not self._world.nodes[name].incarnation:
+            extra_ms = extra_ms + FIRST_CONTROLLER_MS if name != first else 0.0
+        return self._start_takes_ms + extra_ms
+
+    def _delay_together(self, name: str, more_ms: float) -> None:
+        """Delay all brokers that are started with this one, by the same time."""
+        self._together = True
+        self._start_takes_ms += more_ms
+        for other, starting in self._starting.items():
+            if "broker" in self._world.nodes[other].node.roles and starting.at_ms >= self._world.now_ms:
+                self._starting[other] = starting._replace(at_ms=starting.at_ms + more_ms)
 
     def _look(self, name: str, read: Callable[..., Any], *of: str) -> Any:
         files = self._world.nodes[name].files

@@ -101,6 +101,11 @@ class Heap(Transport):
         self.in_force: dict[str, LinkRule] = {}
         self.on_act: Callable[[SimulatedNode, act.Act], None] | None = None
         """Carries out the player's actions; None: the world's own executor."""
+        self.first_controller = ""
+        """The controller of KRaft that is to win the first election; "": a race.
+
+        Its process starts before the others.
+        """
         self.before_start: Callable[[act.Start], str] = lambda order: ""
         """Called with an ordered start; returns the reason of a refusal, or ""."""
         self.start_details: Callable[[str], tuple[str, str, str]] = lambda name: ("", "", "")

@@ -51,6 +51,11 @@ class Draws:
             return self.latencies.session_start_ms
         return low + (high - low) * drawn / share
 
+    def outlives(self, node: str) -> bool:
+        """Whether an ended process' frames on a connection pass after a heal."""
+        share = self.latencies.outliving_share
+        return share > 0.0 and self.random.random() < share
+
     def timer_ms(self, node: str, key: TimerKey) -> float:
         """Lateness of a timer."""
         return -self._timer_late_mean_ms * log(1.0 - self._draw())

@@ -20,8 +20,8 @@ class End:
     """
 
     __slots__ = (
-        "back", "closed", "connection", "incarnation", "last_arrival_ms", "node", "opened", "opening", "out", "peer",
-        "received", "sent", "wire",
+        "back", "closed", "connection", "incarnation", "last_arrival_ms", "node", "opened", "opening", "out",
+        "outlives", "peer", "received", "sent", "wire",
     )  # fmt: skip
 
     def __init__(self, wire: "Wire", node: str, incarnation: int, connection: int, out: Path, back: Path) -> None:
@@ -38,6 +38,8 @@ class End:
         self.received = 0
         self.last_arrival_ms = 0.0
         self.peer: End | None = None
+        self.outlives = False
+        """Whether its frames pass after a heal though its process has ended."""
 
 
 class Wire:

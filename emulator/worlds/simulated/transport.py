@@ -35,6 +35,7 @@ from protocol.machine import (
 from protocol.messages.kraft_messages import BrokerHeartbeatResponse
 from protocol.messages.leadership_messages import LeaderAndIsrRequest
 from protocol.messages.message_base import DIRECTIONS, Message
+from protocol.messages.quorum_messages import VoteRequest
 from protocol.messages.replication_messages import FetchRequest, FetchResponse, ProduceRequest
 from protocol.messages.session_messages import GetChildren, SessionRequest
 from protocol.znodes import BROKER_IDS
@@ -194,11 +195,15 @@ class Transport:
     def _let_go(self, node: SimulatedNode) -> None:
         """Drop the frames of ended processes that need a heal to pass, as in the network world.
 
-        See docs/not-modelled.md. The receiver's gate stops the end of the stream until the heal.
+        See docs/not-modelled.md. The receiver's gate stops the end of the stream until the heal. Some machines' kernels
+        keep the frames of a share of the connections.
         """
         for end in tuple(node.leaving):
-            if (end.incarnation != node.incarnation or not node.alive) and not end.out.passes_by_itself:
-                self._leave(node, end)
+            has_ended = end.incarnation != node.incarnation or not node.alive
+            if has_ended and not end.out.passes_by_itself and not end.outlives:
+                end.outlives = self.draws.outlives(node.node.name)
+                if not end.outlives:
+                    self._leave(node, end)
 
     def _leave(self, node: SimulatedNode, end: End) -> None:
         """Send the end of the stream: it is past the gate, or the frames before it are given up."""
@@ -238,6 +243,9 @@ class Transport:
             self._first_of_its_kind(node, end, message, slow)
         if self._first_append_ms is not None:
             self._first_append(node, end, message, self._first_append_ms)
+        if kind is VoteRequest and self.draws.latencies.vote_ms[1]:
+            late_ms = self.draws.takes_ms(node.node.name, "vote_ms")
+            end.last_arrival_ms = max(end.last_arrival_ms, self.now_ms + late_ms)
         if not end.out.calm:
             size_bytes = parcel.frame_bytes
             of = retransmission_of(message, size_bytes)

@@ -138,6 +138,16 @@ def test_the_last_known_leader_of_4_0_is_elected_though_fenced(leader: int, *, f
     assert after.leader == leader
 
 
+def test_the_last_known_leader_is_elected_though_a_reassignment_has_removed_it() -> None:
+    partition = PartitionRegistration(ALL[1:3], (), NO_LEADER, LeaderEpoch(1), 2, last_known_elr=(ALL[0],))
+    rules = ChangeRules(
+        elr_enabled=True, min_isr=2, shrink_raises_epoch=False, reassigned_replicas_all_in_isr=True,
+        elects_fenced_last_known_leader=False,
+    )  # fmt: skip
+    _, after = changed(partition, frozenset(ALL), rules, TargetState())
+    assert (after.leader, after.isr, after.replicas) == (ALL[0], (ALL[0],), ALL[1:3])
+
+
 @pytest.mark.parametrize(("needs_all", "completes"), [(True, False), (False, True)])
 def test_before_3_8_a_reassignment_completes_without_replicas_that_stay(*, needs_all: bool, completes: bool) -> None:
     partition = PartitionRegistration(

@@ -252,3 +252,13 @@ def test_an_unattached_voter_follows_the_leader_that_serves_its_probe() -> None:
     assert case.state == ("follower", 5, 1)
     assert case.log.end == 2
     assert Committed(Offset(0), Offset(2)) in effects
+
+
+def test_a_search_for_a_leader_pauses_between_its_fetches() -> None:
+    """Departure: Kafka fetches again at each response."""
+    case = QuorumCase(election=Election(LeaderEpoch(5)), epochs=(5,))
+    request = case.start()[0]
+    no_leader = fetched(5, NO_BROKER, error=ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    assert case.at(1.0).answer(request, no_leader) == []
+    assert case.wakes_at_ms == 20.0
+    assert len(sent(case.wake())) == 1

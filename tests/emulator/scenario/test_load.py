@@ -167,6 +167,12 @@ def test_step_of_kraft(line: str, step: m.AnyStep) -> None:
     assert load_scenario(written(loaded), "x.yaml") == loaded
 
 
+def test_the_first_controller_of_kraft() -> None:
+    loaded = load_scenario("id: x\ntitle: x\nkafka: '3.9'\nmetadata: kraft\nfirst_controller: 2\nsteps: []\n", "x.yaml")
+    assert loaded.first_controller == 2
+    assert load_scenario(written(loaded), "x.yaml") == loaded
+
+
 def test_the_nodes_of_kraft() -> None:
     head = "id: x\ntitle: x\nkafka: '3.9'\nmetadata: kraft\nsteps: []\n"
     separate = load_scenario(head, "x.yaml").topology
@@ -193,6 +199,11 @@ def test_the_nodes_of_kraft() -> None:
             "3:22: KRaft has no ZooKeeper servers; leave out sessions",
         ),
         ("controller_settings: {}\nsteps: []", "1:22: controller_settings are of KRaft's controllers"),
+        ("first_controller: 0\nsteps: []", "1:19: a quorum of controllers is KRaft's; set `metadata: kraft`"),
+        (
+            "kafka: '3.9'\nmetadata: kraft\nfirst_controller: 3\nsteps: []",
+            "3:19: there is no controller 3; one of: 0, 1, 2",
+        ),
     ],
 )
 def test_errors_of_kraft(text: str, problem: str) -> None:

@@ -24,6 +24,7 @@ from emulator.storage.log_directory import (
     LEADER_EPOCHS,
     LOG_STARTS,
     META_PROPERTIES,
+    METADATA_LOG,
     RECOVERY_POINTS,
     segment_name,
 )
@@ -210,6 +211,13 @@ def test_an_empty_segment_marks_the_end_of_an_empty_log(files: Files) -> None:
     """After a replica threw everything away and began anew."""
     files.append(f"t-0/{segment_name(42)}", b"")
     assert log_bounds(files, "t-0") == (42, 42)
+
+
+def test_sizes_leave_out_the_metadata_log_which_an_idle_controller_lets_grow(files: Files) -> None:
+    for name in ("t-0", METADATA_LOG):
+        files.make_directory(name)
+        append(files, 0, "a", partition=name)
+    assert log_sizes(files) == {"t-0": files.size(f"t-0/{segment_name(0)}")}
 
 
 def test_a_partition_is_found_in_whichever_log_directory_it_is(files: Files) -> None:

@@ -7,7 +7,14 @@ import pytest
 from emulator.judging.explain.promise_rules import BEHIND_ITS_SUCCESSOR, EMPTY_EPOCH
 from emulator.judging.explain.run_history import Followed, History, Led, Settled, Stated, Stopped, Term
 from emulator.judging.explain.settled_partitions import Unsettled
-from emulator.judging.explain.stopped import EARLIER_LIFE, HALF_WAY, still, unseen
+from emulator.judging.explain.stopped import (
+    EARLIER_LIFE,
+    HALF_WAY,
+    UNKNOWN_REGISTRATION,
+    still,
+    unknown_registration,
+    unseen,
+)
 from emulator.judging.explain.stuck import (
     decided_behind,
     deleted_unseen,
@@ -17,7 +24,7 @@ from emulator.judging.explain.stuck import (
 )
 from protocol.gates import gates_for
 from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
-from protocol.kinds import ExitKind
+from protocol.kinds import ExitKind, IgnoredReason
 from protocol.znodes import Leadership
 from tests.emulator.judging.explain.traces import TOPIC_PARTITION, stated
 from tests.ids import brokers
@@ -68,6 +75,22 @@ def test_a_replica_left_half_way_follows_no_leader_until_an_order_starts_its_fet
     """
     history = History(stopped={(TOPIC_PARTITION, 1): Stopped(5.0, "half-way", "", roles)})
     assert still(history, gates_for(version, version), TOPIC_PARTITION, 1) == (HALF_WAY if allowed else "")
+
+
+@pytest.mark.parametrize(
+    ("version", "how", "allowed"),
+    [
+        ("2.4", IgnoredReason.NEWER_REGISTRATION, True),
+        ("2.5", IgnoredReason.NEWER_REGISTRATION, False),
+        ("2.4", IgnoredReason.HALF_WAY, False),
+    ],
+)
+def test_metadata_for_an_unknown_registration_stay_old(version: str, how: str, allowed: bool) -> None:
+    """KAFKA-9839: UpdateMetadata fails like the LeaderAndIsr before it, and is not repeated."""
+    history = History(stopped={(TOPIC_PARTITION, 1): Stopped(5.0, how, "", ((0, 3),))})
+    rule = UNKNOWN_REGISTRATION if allowed else ""
+    assert unknown_registration(history, gates_for(version, version), TOPIC_PARTITION, 1) == rule
+    assert unknown_registration(history, gates_for(version, version), TOPIC_PARTITION, 2) == "", "not its neighbour"
 
 
 BOUNCED = {"broker-1": [1.0, 20.0]}
