@@ -21,6 +21,7 @@ from protocol.messages import (
     quorum_messages,
     replication_messages,
     session_messages,
+    transactions,
     workload_messages,
 )
 from protocol.messages.message_base import DIRECTIONS, REQUEST, RESPONSE, Message
@@ -35,6 +36,7 @@ from protocol.purposes import (
     QUORUM,
     SESSION,
     TO_CONTROLLER,
+    TRANSACTION,
 )
 
 Kinds = frozenset[type[Message]]
@@ -62,6 +64,7 @@ ACCEPTED_BY_BROKER: Final[AcceptedMessages] = {
         }
     ),
     TO_CONTROLLER: TO_A_CONTROLLER,
+    TRANSACTION: Kinds({transactions.WriteTxnMarkersRequest, transactions.AddPartitionsToTxnRequest}),
     CLIENT: Kinds(
         {
             leadership_messages.MetadataRequest,
@@ -69,7 +72,13 @@ ACCEPTED_BY_BROKER: Final[AcceptedMessages] = {
             replication_messages.FetchRequest,
             replication_messages.ListOffsetsRequest,
             replication_messages.OffsetForLeaderEpochRequest,
-            replication_messages.InitProducerIdRequest,
+            transactions.InitProducerIdRequest,
+            transactions.AddPartitionsToTxnRequest,
+            transactions.AddOffsetsToTxnRequest,
+            transactions.EndTxnRequest,
+            transactions.TxnOffsetCommitRequest,
+            transactions.DescribeTransactionsRequest,
+            transactions.ListTransactionsRequest,
             groups.FindCoordinatorRequest,
             groups.OffsetCommitRequest,
             groups.OffsetFetchRequest,
@@ -123,6 +132,7 @@ TO_A_KRAFT_CONTROLLER: Final[Kinds] = FORWARDED | {
     kraft_messages.UnregisterBrokerRequest,
     kraft_messages.DescribeQuorumRequest,
     leadership_messages.AlterIsrRequest,
+    transactions.AllocateProducerIdsRequest,
 }
 OBSERVED_OF_A_QUORUM: Final[Kinds] = frozenset({
     kraft_messages.ObserveQuorumRequest,
@@ -135,6 +145,7 @@ ACCEPTED_BY_KRAFT_CONTROLLER: Final[AcceptedMessages] = {
 }
 ACCEPTED_BY_KRAFT_BROKER: Final[AcceptedMessages] = {
     FETCHER: ACCEPTED_BY_BROKER[FETCHER],
+    TRANSACTION: ACCEPTED_BY_BROKER[TRANSACTION],
     CLIENT: ACCEPTED_BY_BROKER[CLIENT],
     OBSERVE: ACCEPTED_BY_BROKER[OBSERVE],
 }
