@@ -73,6 +73,22 @@ from emulator.scenario.client_steps import (
 from emulator.scenario.conditions import Condition
 from emulator.scenario.observations.races import Race
 from emulator.scenario.quorum_steps import CutControllers, DescribeQuorum, QuorumStep, RequireController
+from emulator.scenario.transaction_steps import (
+    TRANSACTION_STEPS,
+    AddOffsetsToTxn,
+    AddPartitionsToTxn,
+    DescribeProducers,
+    DescribeTransaction,
+    EndTxn,
+    FetchBatches,
+    FindCoordinator,
+    InitProducerId,
+    InternalTopics,
+    OffsetFetch,
+    ProduceBatch,
+    TransactionStep,
+    TxnOffsetCommit,
+)
 from emulator.topology import Topology, three_azs
 
 __all__ = [
@@ -83,7 +99,10 @@ __all__ = [
     "FAULTS",
     "LINK_FAULTS",
     "MACHINE_STEPS",
+    "TRANSACTION_STEPS",
+    "AddOffsetsToTxn",
     "AddPartitions",
+    "AddPartitionsToTxn",
     "AdminStep",
     "AlterBroker",
     "AlterTopic",
@@ -100,17 +119,24 @@ __all__ = [
     "CutControllers",
     "Delay",
     "DeleteTopic",
+    "DescribeProducers",
     "DescribeQuorum",
+    "DescribeTransaction",
     "DiskError",
     "DiskFull",
     "ElectController",
     "ElectPreferred",
+    "EndTxn",
     "Expectation",
     "ExpectedExit",
     "ExpectedViolation",
     "Fetch",
+    "FetchBatches",
+    "FindCoordinator",
     "Heal",
     "Hold",
+    "InitProducerId",
+    "InternalTopics",
     "Kill",
     "LibraryProduce",
     "LinkFault",
@@ -122,12 +148,14 @@ __all__ = [
     "Loss",
     "MachineStep",
     "Network",
+    "OffsetFetch",
     "OneWayLinks",
     "OpenedLinks",
     "PairLinks",
     "PauseNode",
     "PowerLoss",
     "Produce",
+    "ProduceBatch",
     "ProduceMessageSet",
     "QuorumStep",
     "Reassign",
@@ -145,6 +173,8 @@ __all__ = [
     "StopWorkload",
     "TakeSnapshot",
     "Together",
+    "TransactionStep",
+    "TxnOffsetCommit",
     "Wait",
     "Workload",
     "begins_fault",
@@ -228,6 +258,7 @@ AnyStep = (
     | Workload | StopWorkload | CreateTopic | DeleteTopic | AlterTopic | AlterBroker | AddPartitions | Reassign
     | ElectPreferred | ElectController
     | CutControllers | DescribeQuorum | RequireController
+    | InternalTopics | TransactionStep
     | TakeSnapshot | Record | Wait | Sleep | Settle
     | Background | Await | Repeat
 )  # fmt: skip
