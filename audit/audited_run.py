@@ -173,7 +173,7 @@ def _lacking(expected: Expected, judged: Judged, set_aside: Quarantine) -> list[
     if set_aside.lines:
         some = "; ".join(f"{why}: {lines}" for why, lines in sorted(set_aside.reasons.items()))
         reasons.append(f"{set_aside.lines} lines are no events ({some}); they are in {set_aside.file}")
-    return reasons + judged.doubts
+    return [*reasons, *judged.doubts, *expected.gaps]
 
 
 def _count(counts: Sequence[EventCount]) -> Counter[str]:
@@ -210,10 +210,13 @@ def _check_verdict(
     elif found.total:
         verdict.verdict = "violated"
         verdict.expected = verdict.expected or expected.all_violations
-        if gaps:
+        doubts = [*gaps, *filter(None, (expected.lacking.get(check.name),))]
+        if doubts:
             if check.of_absence:
                 verdict.verdict = "unknown"
-            verdict.reason = f"{gaps[0]}, and with it this might be no violation"
+            verdict.reason = f"{doubts[0]}, and with it this might be no violation"
+    elif check.name in expected.lacking:
+        verdict.verdict, verdict.reason = "unknown", expected.lacking[check.name]
     elif verdict.judged == 0 and not gaps:
         verdict.verdict, verdict.reason = "skipped", f"no {check.subject}"
     elif (lacking := check.missing(counts)) is not None:

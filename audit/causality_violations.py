@@ -6,6 +6,7 @@ a wrong clock makes a run unknown instead of better:
 
 - a leader appends a batch before any follower has it;
 - ZooKeeper commits a leader epoch before a broker takes a role in it, and a controller epoch likewise;
+- a node of KRaft's quorum leads an epoch before any other node knows it as that epoch's leader;
 - a leader appends a record before a client learns its offset;
 - the injector requests a process or a rule before the process begins or the rule is in force.
 
@@ -67,6 +68,19 @@ JOIN (
 ) USING (run, controller_epoch)
 """
 
+_QUORUM = """
+SELECT run, before_node, before_ms, node AS after_node, at_ms AS after_ms
+FROM (
+  SELECT run, epoch, leader, node, min(at_ms) AS at_ms
+  FROM rest WHERE event = 'quorum_state_changed' AND state != 'leader' AND leader >= 0
+  GROUP BY run, epoch, leader, node
+)
+JOIN (
+  SELECT run, epoch, leader, min_by(node, at_ms) AS before_node, min(at_ms) AS before_ms
+  FROM rest WHERE event = 'quorum_state_changed' AND state = 'leader' GROUP BY run, epoch, leader
+) USING (run, epoch, leader)
+"""
+
 _REQUESTS = """
 SELECT run, before_node, before_ms, node AS after_node, at_ms AS after_ms
 FROM (
@@ -111,7 +125,7 @@ WHERE o.kind = 'produce' AND o.outcome = 'ok' AND o.acks != 0
 
 _EDGES = " UNION ALL ".join(
     f"SELECT run, before_node, before_ms, after_node, after_ms FROM ({edges})"
-    for edges in (_APPENDS, _ROLES, _CONTROLLERS, _REQUESTS, _RECORDS)
+    for edges in (_APPENDS, _ROLES, _CONTROLLERS, _QUORUM, _REQUESTS, _RECORDS)
 )
 CLOCKS = f"""
 SELECT run, format_string(

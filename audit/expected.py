@@ -53,7 +53,9 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     over: the run was played to its end.
     link_faults: count of the scenario's faults on links; None: not counted.
     missed: its waits that were not reached, a line for each.
-    account: what is to be said about its settings."""
+    account: what is to be said about its settings.
+    lacking: {check: evidence that an import did not have}; the check is unknown unless it finds a violation.
+    gaps: reasons why an import's events are incomplete."""
 
     scenario: str = ""
     world: str = "network"
@@ -72,6 +74,8 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     link_faults: int | None = None
     missed: tuple[str, ...] = ()
     account: Account = Account()
+    lacking: Mapping[str, str] = {}
+    gaps: tuple[str, ...] = ()
 
     def judged(self, checks: Mapping[str, CheckVerdict], measures: Mapping[str, Any]) -> list[ExpectationVerdict]:
         """Results of all expectations; an expected violation fails if the check holds."""
@@ -96,6 +100,13 @@ def _violation(name: str, wanted: bool | int, check: CheckVerdict | None) -> Exp
     return ExpectationVerdict(text, held, f"{check.verdict}, {check.count}")
 
 
+class _Imported(msgspec.Struct, frozen=True):
+    """Evidence of an imported run: what single checks lack, and why its events are incomplete."""
+
+    lacking: dict[str, str] = {}
+    gaps: tuple[str, ...] = ()
+
+
 class _Settings(msgspec.Struct, frozen=True):
     """Fields that are read from settings.json."""
 
@@ -106,6 +117,7 @@ class _Settings(msgspec.Struct, frozen=True):
     settings: Account = Account()
     nodes: dict[str, Any] = {}
     processes: tuple[str, ...] = ()
+    imported: _Imported = _Imported()
 
 
 def expected_of(run: Path) -> Expected:
@@ -126,6 +138,7 @@ def expected_of(run: Path) -> Expected:
         return Expected(
             world=world, timer_limit_ms=limit_ms, account=account, speed=settings.speed, processes=processes,
             live_nodes=settings.nodes if settings.live else None,
+            lacking=settings.imported.lacking, gaps=settings.imported.gaps,
             unfinished=why if os.path.lexists(run / "observations.json") else "",
         )
     from emulator.faults.link_fault_kinds import KINDS

@@ -62,11 +62,13 @@ class Topology(msgspec.Struct, frozen=True):
     """All nodes, in the order of their names; names are unique.
 
     `metadata`: where the cluster's state is, ZOOKEEPER (the session service) or KRAFT (the quorum of controllers). In
-    KRaft a node with both roles is a combined one.
+    KRaft a node with both roles is a combined one. `initial_controllers`: the first voters of a quorum whose voters are
+    in the metadata log (KIP-853); none: all controllers vote, for good.
     """
 
     nodes: tuple[Node, ...]
     metadata: str = ZOOKEEPER
+    initial_controllers: tuple[str, ...] = ()
 
     def node(self, name: str) -> Node:
         """Raises KeyError."""
@@ -83,8 +85,16 @@ class Topology(msgspec.Struct, frozen=True):
 
     @property
     def voters(self) -> dict[BrokerId, str]:
-        """{id: name} of the nodes of a KRaft quorum that vote."""
+        """{id: name} of the controllers of a KRaft quorum.
+
+        With `initial_controllers` not all of them vote.
+        """
         return {identifier_of(node): node.name for node in self.with_role("controller")}
+
+    @property
+    def first_voters(self) -> tuple[BrokerId, ...]:
+        """Ids of the first voters of a quorum whose voters are in the log; none: they are static."""
+        return tuple(identifier_of(self.node(name)) for name in self.initial_controllers)
 
     @property
     def azs(self) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from protocol.messages import (
     replication_messages,
     session_messages,
     transactions,
+    voter_messages,
     workload_messages,
 )
 from protocol.messages.message_base import DIRECTIONS, REQUEST, RESPONSE, Message
@@ -114,6 +115,11 @@ TO_A_VOTER: Final[Kinds] = frozenset({
     quorum_messages.BeginQuorumEpochRequest,
     quorum_messages.EndQuorumEpochRequest,
     quorum_messages.QuorumFetchRequest,
+    quorum_messages.FetchSnapshotRequest,
+    voter_messages.AddRaftVoterRequest,
+    voter_messages.RemoveRaftVoterRequest,
+    voter_messages.UpdateRaftVoterRequest,
+    voter_messages.SupportedFeaturesRequest,
 })
 FORWARDED: Final[Kinds] = frozenset({
     administration.CreateTopicsRequest,

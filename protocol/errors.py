@@ -99,6 +99,8 @@ class ErrorCode(IntEnum):
     DUPLICATE_RESOURCE = 92
     UNACCEPTABLE_CREDENTIAL = 93
     INVALID_UPDATE_VERSION = 95
+    SNAPSHOT_NOT_FOUND = 98
+    POSITION_OUT_OF_RANGE = 99
     UNKNOWN_TOPIC_ID = 100
     DUPLICATE_BROKER_REGISTRATION = 101
     BROKER_ID_NOT_REGISTERED = 102
@@ -106,6 +108,9 @@ class ErrorCode(IntEnum):
     INELIGIBLE_REPLICA = 107
     NEW_LEADER_ELECTED = 108
     TRANSACTION_ABORTABLE = 120
+    INVALID_VOTER_KEY = 125
+    DUPLICATE_VOTER = 126
+    VOTER_NOT_FOUND = 127
 
     @classmethod
     def _missing_(cls, value: object) -> "ErrorCode":
@@ -217,6 +222,8 @@ TRAITS: dict[ErrorCode, ErrorTraits] = {
     E.DUPLICATE_RESOURCE: _T(False, True, False, "one thing is named twice"),
     E.UNACCEPTABLE_CREDENTIAL: _T(False, True, False, "the credential cannot be one"),
     E.INVALID_UPDATE_VERSION: _T(False, True, False, "another request has changed the state"),
+    E.SNAPSHOT_NOT_FOUND: _T(False, True, False, "the leader does not have this snapshot of the metadata log"),
+    E.POSITION_OUT_OF_RANGE: _T(False, True, False, "the snapshot of the metadata log ends before this position"),
     E.UNKNOWN_TOPIC_ID: _T(False, True, False, "there is no topic with this id"),
     E.DUPLICATE_BROKER_REGISTRATION: _T(False, True, False, "another process of this broker is registered"),
     E.BROKER_ID_NOT_REGISTERED: _T(False, True, False, "no broker is registered with this id"),
@@ -224,6 +231,9 @@ TRAITS: dict[ErrorCode, ErrorTraits] = {
     E.INELIGIBLE_REPLICA: _T(False, True, False, "a broker that is not alive cannot join an ISR"),
     E.NEW_LEADER_ELECTED: _T(False, True, False, "the change of the ISR made another replica the leader"),
     E.TRANSACTION_ABORTABLE: _T(False, True, False, "the partition is not in the transaction: abort it"),
+    E.INVALID_VOTER_KEY: _T(False, True, False, "the voter's directory is another one"),
+    E.DUPLICATE_VOTER: _T(False, True, False, "a voter with this id is in the quorum"),
+    E.VOTER_NOT_FOUND: _T(False, True, False, "the quorum does not have this voter"),
 }
 
 assert set(TRAITS) == set(ErrorCode), "every code has its traits"

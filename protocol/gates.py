@@ -1411,6 +1411,28 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
         bool, Gate(metadata="kraft", since="3.9", until="3.9", source="RaftUtil.binaryExponentialElectionBackoffMs")
     ]
     """A candidate's backoff counts in steps of 50 ms and has a jitter at its limit."""
+    kraft_version_max: Annotated[
+        int, Gate(steps=(("0.8.2", -1), ("3.9", 1)), source="KRaftVersion.LATEST_PRODUCTION; KIP-853")
+    ]
+    """Highest level of `kraft.version`: 1 has the voters in the log; -1: the feature is unknown."""
+    observers_join: Annotated[
+        bool, Gate(metadata="kraft", since="4.2", source="KafkaRaftClient.shouldSendAddOrRemoveVoterRequest")
+    ]
+    """An observer that is a controller asks to become a voter.
+
+    With `controller.quorum.auto.join.enable`.
+    """
+    empty_replica_fetches_snapshot: Annotated[
+        bool, Gate(metadata="kraft", since="3.6", source="KafkaRaftClient.tryCompleteFetchRequest")
+    ]
+    """A replica without records fetches the latest snapshot, even if the log has all records."""
+    snapshots_by_time: Annotated[
+        bool, Gate(metadata="kraft", since="3.4", source="SnapshotGenerator.publishLogDelta")
+    ]
+    """A node writes snapshots by time, too; before, by size alone.
+
+    The time is `metadata.log.max.snapshot.interval.ms`.
+    """
 
     # --- controller of KRaft (kraft-semantics 2 to 7) ---
     metadata_version: Annotated[

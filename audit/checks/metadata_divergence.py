@@ -4,7 +4,8 @@ Below its high watermark every node, controller or broker, reads the same metada
 kraft-semantics 1.4). Each of them reads it from the beginning, once in each incarnation. A batch that a node has read
 must be read by every node that gets beyond it: with the same offsets, epoch and digest. A row is the first offset of a
 batch that some node has read. A node that got beyond it has another batch there, or none: a committed record was lost
-or changed. Batches of no-op and control records alone are not compared.
+or changed. Batches of no-op and control records alone are not compared, nor those below a snapshot that the node has
+loaded.
 """
 
 from audit.checks.check import Check
@@ -18,11 +19,12 @@ FROM (
   SELECT DISTINCT run, base_offset, offset AS end, epoch, digest FROM rest WHERE event = 'metadata_committed'
 ) AS batches
 JOIN (
-  SELECT run, node, incarnation, max(offset) AS reached,
-    collect_set(struct(base_offset, offset AS end, epoch, digest)) AS held
-  FROM rest WHERE event = 'metadata_committed' GROUP BY run, node, incarnation
+  SELECT run, node, incarnation, max(IF(event = 'metadata_committed', offset, -1L)) AS reached,
+    max(IF(event = 'metadata_snapshot' AND action = 'loaded', offset, 0L)) AS loaded,
+    collect_set(IF(event = 'metadata_committed', struct(base_offset, offset AS end, epoch, digest), NULL)) AS held
+  FROM rest WHERE event IN ('metadata_committed', 'metadata_snapshot') GROUP BY run, node, incarnation
 ) AS lives USING (run)
-WHERE reached >= end AND NOT array_contains(held, struct(base_offset, end, epoch, digest))
+WHERE reached >= end AND end > loaded AND NOT array_contains(held, struct(base_offset, end, epoch, digest))
 GROUP BY run, base_offset
 """
 

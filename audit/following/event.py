@@ -11,7 +11,7 @@ FOLLOWED: Final = (
     *("role_changed", "controller_changed", "node_started", "node_stopped", "machine_fault"),
     *("log_created", "log_deleted", "log_loaded", "log_truncated", "log_start_moved", "batch_appended"),
     *("operation_invoked", "operation_ended", "znode_changed", "topic_removed", "timer_lateness"),
-    *("quorum_state_changed", "metadata_committed"),
+    *("quorum_state_changed", "metadata_committed", "metadata_snapshot"),
 )
 PRODUCES: Final = ("operation_invoked", "operation_ended")
 """Event types of which only those of kind produce are followed."""
@@ -68,6 +68,7 @@ class Event(NamedTuple):
     leader: int | None = None
     high_watermark: int | None = None
     highest_watermark: int | None = None
+    action: str | None = None
 
     @property
     def name(self) -> str:

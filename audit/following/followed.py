@@ -147,6 +147,8 @@ class Followed:
                 self._quorum.state_changed(event)
             case "metadata_committed":
                 self._quorum.committed(event)
+            case "metadata_snapshot":
+                self._quorum.snapshot(event)
             case _ if event.topic is not None and event.partition is not None:
                 if not self._is_of_a_life_before(event, event.at_ms):
                     yield from self._of_partition(event, (event.topic, event.partition))

@@ -2,7 +2,7 @@
 
 The rules are those of the checks dual-quorum-leader, quorum-high-watermark and metadata-divergence. An incarnation
 reads the metadata log in order, so a batch behind its position is one that it has read, or one that it lacks. Neither
-can change later: no finding is withdrawn.
+can change later: no finding is withdrawn. Batches below a snapshot that it has loaded are none that it lacks.
 
 Epochs, incarnations and batches are bounded: the oldest are forgotten.
 """
@@ -52,6 +52,7 @@ class Quorum:
         self._knowing: dict[int, set[str]] = {}
         self._highest: dict[Incarnation, int] = {}
         self._reached: dict[Incarnation, int] = {}
+        self._loaded: dict[Incarnation, int] = {}
         self._fallen: dict[Incarnation, Seen] = {}
         self._batches: list[Batch] = []
         self._known: set[Batch] = set()
@@ -86,11 +87,11 @@ class Quorum:
         first, last = (bisect_right(self._batches, (end + 1,)) for end in (before, batch.end))
         for other in self._batches[first:last]:
             if other != batch:
-                self._lacks(event, other, event.node)
+                self._lacks(event, other, place)
         if is_new:
-            for (node, _), reached in self._reached.items():
+            for other_place, reached in self._reached.items():
                 if reached >= batch.end:
-                    self._lacks(event, batch, node)
+                    self._lacks(event, batch, other_place)
             self._known.add(batch)
             insort(self._batches, batch)
             if len(self._batches) > BATCHES_MAX:
@@ -98,6 +99,15 @@ class Quorum:
         self._reached[place] = max(before, batch.end)
         if len(self._reached) > INCARNATIONS_MAX:
             del self._reached[next(iter(self._reached))]
+
+    def snapshot(self, event: Event) -> None:
+        """Take a snapshot that a node has loaded, written or downloaded."""
+        if event.action != "loaded" or event.offset is None:
+            return
+        place = (event.node, event.incarnation)
+        self._loaded[place] = max(event.offset, self._loaded.get(place, 0))
+        if len(self._loaded) > INCARNATIONS_MAX:
+            del self._loaded[next(iter(self._loaded))]
 
     def seen(self) -> dict[Hashable, Seen]:
         """All findings."""
@@ -117,10 +127,13 @@ class Quorum:
             del self._highest[next(iter(self._highest))]
         return highest
 
-    def _lacks(self, event: Event, batch: Batch, node: str) -> None:
+    def _lacks(self, event: Event, batch: Batch, place: Incarnation) -> None:
+        """Record a batch that the incarnation has read on without, unless a snapshot has it."""
+        if batch.end <= self._loaded.get(place, 0):
+            return
         lacking = self._lacking.setdefault(batch.base, _Lacking(event.at_ms, event.name, set(), set()))
         lacking.epochs.add(batch.epoch)
-        lacking.nodes.add(node)
+        lacking.nodes.add(place[0])
         self.touched = True
 
 

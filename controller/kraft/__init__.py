@@ -3,6 +3,7 @@
 Reading order:
 
 - `metadata_image`: the state that the records of the metadata log describe; brokers have one, too.
+- `image_records`: records of a snapshot.
 - `feature_levels`, `controller_settings`: feature levels in the log, and settings.
 - `cluster_view`: an image with both, as decisions read it.
 - `partition_changes`: elections, ISR and ELR of one partition, as one record.

@@ -19,7 +19,13 @@ from protocol.records.metadata_records import (
 
 
 def apply_and_report(image: MetadataImage, batch: MetadataBatch) -> Iterator[Event]:
-    """Apply a batch to `image`, with an event for each state that is new."""
+    """Apply a batch to `image`, with an event for each state that is new.
+
+    A snapshot has states without their changes, so it has no events.
+    """
+    if batch.is_snapshot:
+        image.apply_batch(batch)
+        return
     for index, record in enumerate(batch.records):
         offset = Offset(batch.base_offset + index)
         before = _cleared(image, record)

@@ -123,6 +123,12 @@ class MetadataImage:
         other.configs = {place: dict(settings) for place, settings in self.configs.items()}
         return other
 
+    def clear(self) -> None:
+        """Begin again without any record."""
+        for state in (self.features, self.brokers, self.topics, self.topic_names, self.configs):
+            state.clear()
+        self.next_producer_id = 0
+
     # --- questions ---
 
     def partition(self, topic: str, partition: int) -> PartitionRegistration | None:
@@ -145,9 +151,14 @@ class MetadataImage:
     # --- records ---
 
     def apply_batch(self, batch: MetadataBatch) -> None:
-        """Apply a batch's records; a control batch moves the offset alone."""
+        """Apply a batch's records; a snapshot replaces the state.
+
+        A control batch moves the offset alone.
+        """
+        if batch.is_snapshot:
+            self.clear()
         for index, record in enumerate(batch.records):
-            self.apply(record, Offset(batch.base_offset + index))
+            self.apply(record, Offset(batch.offset_of(index)))
         self.next_offset, self.epoch = Offset(batch.end), batch.epoch
 
     def apply(self, record: MetadataRecord, offset: Offset) -> None:

@@ -1,14 +1,16 @@
 """Raft quorum of KRaft's controllers, as a pure machine (docs/kraft-quorum.md).
 
-KIP-595 and, from 4.0 on, KIP-996; static voters.
+KIP-595 and KIP-630; from 3.9 on KIP-853, from 4.0 on KIP-996.
 
 Reading order:
 
 - `settings`; behaviour by release is in `protocol.gates`;
 - `quorum_inputs`: inputs and effects of a node;
-- `quorum_log`: the interface of the log, and the rules of divergence; `election_file`: the file `quorum-state`;
+- `quorum_log`: the interface of the log and its snapshots, and the rules of divergence; `voter_sets`: the voters;
+  `election_file`: the file `quorum-state`;
 - `epoch_votes`, `epoch_states`, `leader_state`: the states of a node;
   `vote_rules`: which state grants a vote; `state_transitions`: the durable transitions;
+- `voter_change`, `voter_requests`: changes of the voters; `snapshot_requests`: snapshots;
 - `peer_requests`: requests in flight; `parked_fetches`: fetches that wait;
   `leader_notices`: notices to the state machine;
 - `quorum_context`: what all parts share;

@@ -6,7 +6,7 @@ Source: KafkaRaftClient.transitionTo..., onBecome..., onUpdateLeaderHighWatermar
 from collections.abc import Callable, Sequence
 
 from controller.quorum.election_file import ElectionStore
-from controller.quorum.epoch_states import Candidate, EpochState, Prospective
+from controller.quorum.epoch_states import Candidate, EpochState, Follower, Prospective
 from controller.quorum.leader_notices import LeaderNotices
 from controller.quorum.leader_state import Leader
 from controller.quorum.parked_fetches import ParkedFetches
@@ -15,41 +15,91 @@ from controller.quorum.quorum_inputs import QuorumEffect, Respond, SendRequest
 from controller.quorum.quorum_log import QuorumLog
 from controller.quorum.settings import QuorumSettings
 from controller.quorum.state_transitions import QuorumFault, QuorumState
+from controller.quorum.voter_sets import ReplicaKey, VoterHistory, VoterSet
 from protocol.errors import ErrorCode
 from protocol.gates import Gates
-from protocol.ids import NO_BROKER, BrokerId, LeaderEpoch
+from protocol.ids import NO_BROKER, BrokerId, LeaderEpoch, Offset
 from protocol.messages.quorum_messages import QuorumFetchResponse, QuorumRequest, QuorumResponse
+from protocol.messages.voter_messages import AddRaftVoterRequest, AddRaftVoterResponse, RemoveRaftVoterResponse
+from protocol.records.quorum_control_records import Voter
 
 SHORT_BACKOFF_STEP_MS = 50
 BACKOFF_STEP_MS = 100
 
 
 class QuorumContext:
-    """One node's parts. `shutdown_ends_ms`: -1 unless an orderly stop is under way."""
+    """One node's parts. `shutdown_ends_ms`: -1 unless an orderly stop is under way.
+
+    `servers`: the nodes to search for a leader. `host`: of the node's own listener.
+    """
 
     def __init__(
         self,
-        me: BrokerId,
-        voters: Sequence[BrokerId],
+        me: ReplicaKey,
+        host: str,
+        voters: VoterSet,
+        servers: Sequence[BrokerId],
         settings: QuorumSettings,
         gates: Gates,
         log: QuorumLog,
         store: ElectionStore,
         draw: Callable[[int], int],
+        *,
+        may_vote: bool,
     ) -> None:
-        self.me = me
+        self.may_vote = may_vote
+        """The process is a controller: it syncs what it fetches, because it may become a voter."""
+        self.joins = may_vote and settings.auto_join_enable and gates.observers_join
+        self.me = me.id
+        self.key = me
+        self.host = host
         self.settings = settings
         self.gates = gates
         self.log = log
         self.draw = draw
         self.effects: list[QuorumEffect] = []
-        self.quorum = QuorumState(me, voters, settings, gates, store, draw)
+        self.history = VoterHistory(voters)
+        self.quorum = QuorumState(me, self.history, settings, gates, store, draw)
         # A fetch of a node from itself finds no leader, so it is left out of the search, unlike in Kafka.
-        others = [voter for voter in voters if voter != me]
+        others = [server for server in servers if server != me.id]
         self.requests = PeerRequests(others, settings.request_timeout_ms, settings.retry_backoff_ms, draw)
         self.parked = ParkedFetches()
-        self.notices = LeaderNotices(gates, self.effects)
+        self.notices = LeaderNotices(gates, self.effects, log)
         self.shutdown_ends_ms = -1.0
+
+    # --- the log ---
+
+    def log_changed(self) -> None:
+        """Read the voters of what the log has got, or of its snapshot. Raises QuorumFault.
+
+        Source: KRaftControlRecordStateMachine.updateState.
+        """
+        try:
+            self._read_voters()
+        except ValueError as error:
+            raise QuorumFault(f"metadata log: {error}") from error
+
+    def _read_voters(self) -> None:
+        history, log = self.history, self.log
+        snapshots = log.snapshots
+        if snapshots and (history.next_offset == 0 or history.next_offset < log.start):
+            latest = snapshots[-1]
+            history.clear()
+            for record in log.snapshot_control_records(latest):
+                history.note(Offset(latest.end - 1), record)
+            history.next_offset = latest.end
+        if log.end > history.next_offset:
+            for offset, record in log.control_records(history.next_offset, log.end):
+                history.note(offset, record)
+            history.next_offset = log.end
+
+    def log_truncated(self, end: Offset) -> None:
+        self.history.truncate(end)
+
+    @property
+    def own_voter(self) -> Voter:
+        """This node, as a record of the voters has it."""
+        return Voter(self.me, self.key.directory, self.host, self.gates.kraft_version_max)
 
     @property
     def state(self) -> EpochState:
@@ -68,8 +118,11 @@ class QuorumContext:
     def respond(self, receiver: BrokerId, correlation: int, response: QuorumResponse) -> None:
         self.effects.append(Respond(receiver, correlation, response))
 
-    def send(self, now_ms: float, receiver: BrokerId, request: QuorumRequest) -> None:
-        self.effects.append(SendRequest(receiver, self.requests.sent(receiver, now_ms), request))
+    def send(self, now_ms: float, receiver: BrokerId, request: QuorumRequest) -> int:
+        """Send a request; its correlation."""
+        correlation = self.requests.sent(receiver, now_ms)
+        self.effects.append(SendRequest(receiver, correlation, request))
+        return correlation
 
     # --- transitions ---
 
@@ -78,22 +131,26 @@ class QuorumContext:
 
         Parked fetches of a deposed leader stay, as in Kafka, until it follows another one.
         """
+        self._leave_state()
         self.quorum.to_unattached(now_ms, epoch, leader)
         self.notices.state_changed(self.state)
         self.requests.forget_all()
 
     def become_follower(self, now_ms: float, epoch: LeaderEpoch, leader: BrokerId) -> None:
+        self._leave_state()
         self.quorum.to_follower(now_ms, epoch, leader)
         self.notices.state_changed(self.state)
         self.requests.forget_all()
         self._refuse_parked()
 
     def become_prospective(self, now_ms: float) -> None:
+        self._leave_state()
         prospective = self.quorum.to_prospective(now_ms)
         if not self.advance_election(now_ms, prospective):
             self.requests.forget_all()
 
     def become_candidate(self, now_ms: float) -> None:
+        self._leave_state()
         candidate = self.quorum.to_candidate(now_ms)
         self.notices.state_changed(self.state)
         if not self.advance_election(now_ms, candidate):
@@ -113,8 +170,25 @@ class QuorumContext:
 
     def become_resigned(self, now_ms: float, leader: Leader) -> None:
         self._refuse_parked()
+        self.end_change(leader, ErrorCode.NOT_LEADER_OR_FOLLOWER)
         self.quorum.to_resigned(now_ms, leader.successors)
         self.requests.forget_all()
+
+    def _leave_state(self) -> None:
+        """End what a follower downloads, and what waits at a leader for a change of the voters."""
+        state = self.state
+        if isinstance(state, Follower) and state.download is not None:
+            self.log.drop_download()
+        elif isinstance(state, Leader):
+            self.end_change(state, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+    def end_change(self, leader: Leader, error: ErrorCode) -> None:
+        """Respond to the change of the voters that is under way, if there is one."""
+        change, leader.change = leader.change, None
+        if change is not None:
+            adds = isinstance(change.request, AddRaftVoterRequest)
+            response = AddRaftVoterResponse(error) if adds else RemoveRaftVoterResponse(error)
+            self.respond(change.sender, change.correlation, response)
 
     def _refuse_parked(self) -> None:
         """Complete the parked fetches, so that their replicas look for the new leader."""
@@ -143,7 +217,7 @@ class QuorumContext:
                 self.become_follower(now_ms, epoch, leader)
             else:
                 self.become_unattached(now_ms, epoch)
-        elif leader != NO_BROKER and not state.has_leader:
+        elif leader != NO_BROKER and not state.reaches_leader:
             self.become_follower(now_ms, epoch, leader)
 
     # --- backoff ---

@@ -51,6 +51,18 @@ class AppendRequested(msgspec.Struct, frozen=True, gc=False):
     values: Values
 
 
+class SnapshotRequested(msgspec.Struct, frozen=True, gc=False):
+    """The state machine writes a snapshot of the committed records below `end`.
+
+    `epoch`, `last_timestamp_ms`: of the last of them. `values`: the snapshot's records.
+    """
+
+    end: Offset
+    epoch: LeaderEpoch
+    last_timestamp_ms: int
+    values: Values
+
+
 class ResignRequested(msgspec.Struct, frozen=True, gc=False):
     """The state machine gives up its leadership of `epoch`."""
 
@@ -70,6 +82,7 @@ QuorumInput = (
     | RequestFailed
     | WokenUp
     | AppendRequested
+    | SnapshotRequested
     | ResignRequested
     | ShutdownRequested
 )
@@ -116,6 +129,24 @@ class Committed(msgspec.Struct, frozen=True, gc=False):
     end: Offset
 
 
+class SnapshotCommitted(msgspec.Struct, frozen=True, gc=False):
+    """The state machine loads this snapshot in place of its state.
+
+    The log lacks records below its end, or the machine has just started.
+    """
+
+    end: Offset
+    epoch: LeaderEpoch
+
+
+class SnapshotStored(msgspec.Struct, frozen=True, gc=False):
+    """A snapshot is whole on disk. `downloaded`: the leader's, otherwise the node's own."""
+
+    end: Offset
+    epoch: LeaderEpoch
+    downloaded: bool
+
+
 class LeaderChanged(msgspec.Struct, frozen=True, gc=False):
     """Notice to the state machine; `leader` -1: unknown."""
 
@@ -142,6 +173,8 @@ QuorumEffect = (
     | Accepted
     | NotLeader
     | Committed
+    | SnapshotCommitted
+    | SnapshotStored
     | LeaderChanged
     | ShutdownCompleted
     | QuorumFailed

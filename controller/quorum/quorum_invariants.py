@@ -3,8 +3,10 @@
 Kafka's own simulation asserts single-leader, monotone-epoch, monotone-high-watermark, committed-unchanged and
 majority-holds-committed. The others are Raft's: they fail earlier, at the step that is wrong.
 
+The voters are those of the leader's log. A majority is one of the set in force when the high watermark rose.
+
 Source: RaftEventSimulationTest (SingleLeader, MonotonicEpoch, MonotonicHighWatermark, ConsistentCommittedData,
-MajorityReachedHighWatermark); the Raft paper, figure 3.
+MajorityReachedHighWatermark, SnapshotAtLogStart); the Raft paper, figure 3; KIP-630, KIP-853.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,6 +17,7 @@ from controller.quorum.epoch_states import EpochState
 from controller.quorum.leader_state import CHECK_QUORUM_FACTOR, Leader
 from controller.quorum.quorum_inputs import Respond
 from controller.quorum.quorum_log import QuorumLog
+from controller.quorum.voter_sets import VoterHistory
 from protocol.ids import FIRST_OFFSET, NO_BROKER, BrokerId, LeaderEpoch, Offset
 from protocol.messages.quorum_messages import FETCH_MAX_WAIT_MS, VoteRequest, VoteResponse
 from protocol.records.types import BatchHeader
@@ -34,19 +37,29 @@ class CheckedLog(QuorumLog, Protocol):
 
 
 class NodeView(NamedTuple):
-    """One node. `election`: on its disk. `state`: the machine's, None while it is dead."""
+    """One node. `election`: on its disk. `state`: the machine's, None while it is dead.
+
+    `voters`: the machine's, by the offset of their record.
+    """
 
     node: BrokerId
     election: Election
     state: EpochState | None
     log: CheckedLog
+    voters: VoterHistory | None = None
 
 
 class _Batch(NamedTuple):
     last_offset: Offset
     crc: int
     before: tuple[Offset, LeaderEpoch]
-    """Offset and epoch of the batch before it: so equal batches have equal logs before them."""
+    """Offset and epoch of the batch before it: so equal batches have equal logs before them.
+
+    UNKNOWN: every log that has the batch begins with it, at a snapshot.
+    """
+
+
+UNKNOWN = (Offset(-2), LeaderEpoch(-2))
 
 
 class QuorumInvariants:
@@ -73,6 +86,10 @@ class QuorumInvariants:
         self._leader_high_watermark: tuple[LeaderEpoch, Offset] = (LeaderEpoch(-1), FIRST_OFFSET)
         self._batches: dict[tuple[Offset, LeaderEpoch], _Batch] = {}
         self._matched: dict[BrokerId, tuple[Offset, tuple[Offset, LeaderEpoch]]] = {}
+        self._states: dict[Offset, int] = {}
+        """{committed offset: digest of the state machine's state}"""
+        self._starts: dict[BrokerId, Offset] = {}
+        self._voters_since: dict[BrokerId, tuple[list[BrokerId], float]] = {}
         self._led_since: dict[BrokerId, tuple[LeaderEpoch, float]] = {}
         self._contacts: dict[tuple[BrokerId, BrokerId], float] = {}
 
@@ -91,10 +108,15 @@ class QuorumInvariants:
         for vote in [vote for vote in self._votes if vote[0] == node]:
             del self._votes[vote]
 
-    def fetched(self, leader: BrokerId, voter: BrokerId, now_ms: float) -> None:
-        """A leader handled a voter's fetch."""
-        if voter in self._voters:
-            self._contacts[leader, voter] = now_ms
+    def fetched(self, leader: BrokerId, replica: BrokerId, now_ms: float) -> None:
+        """A leader handled a replica's fetch."""
+        self._contacts[leader, replica] = now_ms
+
+    def applied(self, node: BrokerId, end: Offset, state: int, *, snapshot: bool) -> None:
+        """A state machine applied all below `end`, or loaded a snapshot with that end."""
+        if self._states.setdefault(end, state) != state:
+            source = "a snapshot" if snapshot else "the log"
+            raise InvariantBroken("snapshot-content", f"node {node}: another state at {end}, from {source}")
 
     def responded(self, node: NodeView, request: VoteRequest, effect: Respond) -> None:
         """A node sent a vote: it must be on its disk."""
@@ -112,6 +134,7 @@ class QuorumInvariants:
         """Check one node after its step. `logs`: of all nodes. Raises InvariantBroken."""
         self._check_election(node)
         shrank = self._check_log(node)
+        self._check_snapshots(node)
         rose = False
         if node.state is not None:
             self._check_leadership(now_ms, node, node.state)
@@ -140,16 +163,33 @@ class QuorumInvariants:
         shrank = node.log.end < end or node.node not in self._matched
         if shrank:
             end, before = FIRST_OFFSET, (Offset(-1), LeaderEpoch(-1))
+        start = node.log.start
+        if end < start or (end == start != self._starts.get(node.node, FIRST_OFFSET)):
+            end, before = node.log.start, UNKNOWN
+        self._starts[node.node] = node.log.start
         for header in node.log.batches(end, node.log.end) if end < node.log.end else ():
             key = (header.base_offset, header.leader_epoch)
+            known = self._batches.get(key)
+            if before == UNKNOWN and known is not None:
+                before = known.before
             batch = _Batch(header.last_offset, header.crc, before)
-            if self._batches.setdefault(key, batch) != batch:
+            if known is None or known.before == UNKNOWN:
+                self._batches[key] = batch
+            if known is not None and (known if known.before != UNKNOWN else batch) != batch:
                 raise InvariantBroken("log-matching", f"node {node.node} at {key}: {self._batches[key]} and {batch}")
             if key[1] < before[1]:
                 raise InvariantBroken("log-matching", f"node {node.node} at {key}: after epoch {before[1]}")
             before = key
-        self._matched[node.node] = (node.log.end, before)
+        self._matched[node.node] = (max(node.log.end, end), before)
         return shrank
+
+    def _check_snapshots(self, node: NodeView) -> None:
+        """Snapshots have committed records alone, and one has what the log lacks at its start."""
+        snapshots = node.log.snapshots
+        if snapshots and snapshots[-1].end > self.committed_end:
+            raise InvariantBroken("snapshot-committed", f"node {node.node}: {snapshots[-1]} of {self.committed_end}")
+        if node.log.start > 0 and not (snapshots and snapshots[-1].end >= node.log.start):
+            raise InvariantBroken("snapshot-at-log-start", f"node {node.node}: {node.log.start}, {list(snapshots)}")
 
     def _check_high_watermark(self, node: NodeView, state: EpochState) -> bool:
         """Compare what the node takes for committed; whether more is committed now."""
@@ -169,11 +209,12 @@ class QuorumInvariants:
             return False
         self.committed_end = known
         if isinstance(state, Leader):
+            self._voters = list(state.voters)
             self._commits[state.epoch] = (known, *self._committed_last)
         return True
 
     def _compare_committed(self, node: NodeView, start: Offset, end: Offset) -> None:
-        for header in node.log.batches(start, end):
+        for header in node.log.batches(max(start, node.log.start), end):
             content = (header.leader_epoch, header.crc)
             if self._committed.setdefault(header.base_offset, content) != content:
                 raise InvariantBroken(
@@ -205,15 +246,32 @@ class QuorumInvariants:
             self._led_since[who] = (state.epoch, now_ms)
             if self.disks_are_kept:
                 self._check_complete(node, state.epoch)
-        if self._silence_ms and len(self._voters) > 1:
-            self._check_contacts(now_ms, who, state.epoch, since_ms)
+        if node.voters is not None:
+            self._check_changes(who, state, node.voters)
+        voters, changed_ms = self._voters_since.get(who, ([], 0.0))
+        if voters != state.voters:
+            changed_ms = now_ms
+            self._voters_since[who] = (list(state.voters), now_ms)
+        if self._silence_ms and len(state.voters) > 1:
+            self._check_contacts(now_ms, who, state, max(since_ms, changed_ms))
 
-    def _check_contacts(self, now_ms: float, who: BrokerId, epoch: LeaderEpoch, since_ms: float) -> None:
+    def _check_changes(self, who: BrokerId, state: Leader, history: VoterHistory) -> None:
+        """The sets of a leader's log differ by one voter each; at most one change is not committed."""
+        changes = list(history.changes())
+        for offset, before, after in changes:
+            if len(before ^ after) > 1:
+                raise InvariantBroken("one-voter-change", f"leader {who} at {offset}: {before} -> {after}")
+        uncommitted = [offset for offset, _, _ in changes if offset >= max(state.high_watermark, state.epoch_start)]
+        if state.high_watermark >= 0 and len(uncommitted) > 1:
+            raise InvariantBroken("one-voter-change", f"leader {who}: uncommitted changes at {uncommitted}")
+
+    def _check_contacts(self, now_ms: float, who: BrokerId, state: Leader, since_ms: float) -> None:
         """A leader is in contact with a majority: each of it fetched within the last two checks."""
-        last_ms = {voter: max(since_ms, self._contacts.get((who, voter), since_ms)) for voter in self._voters}
+        last_ms = {voter: max(since_ms, self._contacts.get((who, voter), since_ms)) for voter in state.voters}
         recent = [voter for voter, at_ms in last_ms.items() if voter != who and now_ms - at_ms <= self._silence_ms]
-        if len(recent) < len(self._voters) // 2:
-            raise InvariantBroken("check-quorum", f"leader {who} of {epoch}: recent fetches of {recent}")
+        own = 1 if state.voter_set.has(state.key) else 0
+        if len(recent) + own < state.voter_set.majority:
+            raise InvariantBroken("check-quorum", f"leader {who} of {state.epoch}: recent fetches of {recent}")
 
     def _check_complete(self, node: NodeView, epoch: LeaderEpoch) -> None:
         """A new leader's log holds all that leaders of earlier epochs committed."""
@@ -234,6 +292,8 @@ def _holds(log: CheckedLog, committed_end: Offset, last_offset: Offset, last_epo
     """Whether a log has the last committed batch; then, by log-matching, it has all before it."""
     if log.end < committed_end:
         return False
+    if log.start > last_offset:  # its snapshot has the batch
+        return True
     found = log.batches(last_offset, committed_end)
     return committed_end == FIRST_OFFSET or (bool(found) and found[0].leader_epoch == last_epoch)
 

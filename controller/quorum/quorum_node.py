@@ -26,27 +26,39 @@ from controller.quorum.quorum_inputs import (
     ResponseReceived,
     ShutdownCompleted,
     ShutdownRequested,
+    SnapshotRequested,
+    SnapshotStored,
     WakeUp,
 )
 from controller.quorum.quorum_log import QuorumLog
 from controller.quorum.request_handling import RequestHandling
 from controller.quorum.response_handling import ResponseHandling
 from controller.quorum.settings import QuorumSettings
+from controller.quorum.snapshot_requests import SnapshotRequests
 from controller.quorum.state_polls import StatePolls
 from controller.quorum.state_transitions import QuorumFault
+from controller.quorum.voter_requests import VoterRequests
+from controller.quorum.voter_sets import ReplicaKey, VoterHistory, static_set
 from protocol.gates import Gates
 from protocol.ids import NO_BROKER, BrokerId
 from protocol.machine import Now
 
+CLEANING_PERIOD_MS = 60_000.0
+"""Time between two deletions of old snapshots."""
+MIN_SNAPSHOTS_TO_CLEAN = 2
+"""The latest snapshot stays."""
 POLLS_MAX = 100
 """Bound of the polls of one step: more would be an endless loop."""
 
 
 class QuorumNode:
-    """A node of the metadata log's quorum. A node outside `voters` observes.
+    """A node of the metadata log's quorum. A node outside the voters observes.
 
-    `draw(n)`: a uniform number in [0, n), from the node's seed. `log` and `store` are loaded, `step` begins with
-    QuorumStarted. After ShutdownCompleted and QuorumFailed there is no further input.
+    `voters`: the static ones; from kraft.version 1 on those of the log and its snapshots count. `servers`: the nodes to
+    search for a leader, by default the static voters. `directory`, `host`: of this node, for a record of the voters.
+    `may_vote`: the process is a controller. `draw(n)`: a uniform number in [0, n), from the node's seed. `log` and
+    `store` are loaded, `step` begins with QuorumStarted. After ShutdownCompleted and QuorumFailed there is no further
+    input.
     """
 
     def __init__(
@@ -58,13 +70,25 @@ class QuorumNode:
         log: QuorumLog,
         store: ElectionStore,
         draw: Callable[[int], int],
+        *,
+        directory: str = "",
+        host: str = "",
+        servers: Sequence[BrokerId] = (),
+        may_vote: bool = False,
+        cleaning_period_ms: float = CLEANING_PERIOD_MS,
     ) -> None:
-        assert voters and len(set(voters)) == len(voters), voters
-        self._context = QuorumContext(me, voters, settings, gates, log, store, draw)
-        self._requests = RequestHandling(self._context)
-        self._responses = ResponseHandling(self._context)
-        self._polls = StatePolls(self._context, self._requests, self._responses)
+        assert len(set(voters)) == len(voters), voters
+        self._context = context = QuorumContext(
+            ReplicaKey(me, directory), host, static_set(voters), servers or voters, settings, gates, log, store, draw,
+            may_vote=may_vote,
+        )  # fmt: skip
+        voter_requests, self._snapshots = VoterRequests(context), SnapshotRequests(context)
+        self._requests = RequestHandling(context, voter_requests, self._snapshots)
+        self._responses = ResponseHandling(context, voter_requests, self._snapshots)
+        self._polls = StatePolls(context, self._requests, self._responses, voter_requests, self._snapshots)
         self._wakes_at_ms = -1.0
+        self._cleaning_period_ms = cleaning_period_ms
+        self._cleans_at_ms = -1.0
         self.ended = False
 
     @property
@@ -73,7 +97,16 @@ class QuorumNode:
 
     @property
     def voters(self) -> list[BrokerId]:
+        """Ids of the voters that count now."""
         return list(self._context.quorum.voters)
+
+    @property
+    def voter_history(self) -> VoterHistory:
+        return self._context.history
+
+    @property
+    def is_voter(self) -> bool:
+        return self._context.quorum.is_voter
 
     @property
     def state(self) -> EpochState:
@@ -118,11 +151,16 @@ class QuorumNode:
             self._responses.failed(now_ms, event)
         elif isinstance(event, AppendRequested):
             self._append(now_ms, event)
+        elif isinstance(event, SnapshotRequested):
+            if self._snapshots.store(event, now.wall_ms):
+                context.effects.append(SnapshotStored(event.end, event.epoch, downloaded=False))
         elif isinstance(event, ResignRequested):
             self._resign(event)
         elif isinstance(event, ShutdownRequested):
             context.shutdown_ends_ms = now_ms + event.timeout_ms
         elif isinstance(event, QuorumStarted):
+            self._cleans_at_ms = now_ms + self._cleaning_period_ms
+            context.log_changed()
             context.quorum.start(now_ms, context.log.last_epoch)
             self._start_election(now_ms)
         else:
@@ -164,9 +202,21 @@ class QuorumNode:
             at_ms = self._polls.poll(now_ms, now.wall_ms)
             context.notices.poll(context.state)
             if at_ms > now_ms:
-                self._wake_up(min(at_ms, context.parked.next_end_ms))
+                self._wake_up(min(at_ms, context.parked.next_end_ms, self._clean(now)))
                 return
         raise AssertionError(f"{context.state.name} of node {context.me} polls without end at {now_ms}")
+
+    def _clean(self, now: Now) -> float:
+        """Delete old snapshots periodically; the time of the next run, infinite: nothing to do.
+
+        Source: KafkaRaftClient.poll, RaftMetadataLogCleanerManager.
+        """
+        if len(self._context.log.snapshots) < MIN_SNAPSHOTS_TO_CLEAN:
+            return float("inf")
+        if now.mono_ms >= self._cleans_at_ms:
+            self._snapshots.clean(now.wall_ms)
+            self._cleans_at_ms = now.mono_ms + self._cleaning_period_ms
+        return self._cleans_at_ms
 
     def _wake_up(self, at_ms: float) -> None:
         if at_ms != self._wakes_at_ms:

@@ -9,8 +9,11 @@ from controller.quorum.leader_state import Leader
 from controller.quorum.parked_fetches import ParkedFetch
 from controller.quorum.quorum_context import QuorumContext
 from controller.quorum.quorum_inputs import RequestReceived
-from controller.quorum.quorum_log import divergence
+from controller.quorum.quorum_log import divergence, needed_snapshot
+from controller.quorum.snapshot_requests import SnapshotRequests
 from controller.quorum.vote_rules import grants_pre_vote, grants_vote
+from controller.quorum.voter_requests import VoterRequests
+from controller.quorum.voter_sets import ReplicaKey
 from protocol.errors import ErrorCode
 from protocol.ids import NO_BROKER, BrokerId, LeaderEpoch
 from protocol.messages.quorum_messages import (
@@ -19,19 +22,23 @@ from protocol.messages.quorum_messages import (
     BeginQuorumEpochResponse,
     EndQuorumEpochRequest,
     EndQuorumEpochResponse,
+    FetchSnapshotRequest,
     QuorumFetchRequest,
     QuorumFetchResponse,
     QuorumResponse,
     VoteRequest,
     VoteResponse,
 )
+from protocol.messages.voter_messages import UpdateRaftVoterRequest
 
 
 class RequestHandling:
     """Handles the requests that one node receives."""
 
-    def __init__(self, context: QuorumContext) -> None:
+    def __init__(self, context: QuorumContext, voters: VoterRequests, snapshots: SnapshotRequests) -> None:
         self._context = context
+        self._voter_requests = voters
+        self._snapshots = snapshots
 
     def handle(self, now_ms: float, received: RequestReceived) -> None:
         request = received.request
@@ -42,6 +49,11 @@ class RequestHandling:
             response = self._begin(now_ms, request)
         elif isinstance(request, EndQuorumEpochRequest):
             response = self._end(now_ms, request)
+        elif isinstance(request, FetchSnapshotRequest):
+            response = self._snapshots.fetch(now_ms, request, self._invalid_at_leader(request.epoch))
+        elif not isinstance(request, QuorumFetchRequest):
+            epoch = request.epoch if isinstance(request, UpdateRaftVoterRequest) else self._context.epoch
+            response = self._voter_requests.handle(now_ms, received, self._invalid_at_leader(epoch))
         else:
             response = self._fetch(now_ms, received.sender, received.correlation, request)
         if response is not None:
@@ -62,14 +74,17 @@ class RequestHandling:
             return self._vote_response(error, granted=False)
         if request.epoch > context.epoch:
             context.become_unattached(now_ms, request.epoch)
+        if request.voter_directory not in ("", context.key.directory):
+            return self._vote_response(ErrorCode.INVALID_VOTER_KEY, granted=False)
         state, log = context.state, context.log
+        candidate = ReplicaKey(request.candidate, request.directory)
         up_to_date = (request.last_epoch, request.last_offset) >= (log.last_epoch, log.end)
         if request.pre_vote:
             return self._vote_response(ErrorCode.NONE, granted=grants_pre_vote(state, up_to_date))
-        granted = grants_vote(state, request.candidate, up_to_date)
+        granted = grants_vote(state, candidate, up_to_date)
         if granted and state.voted == NO_BROKER:
             assert isinstance(state, Unattached | Prospective), state.name
-            context.quorum.add_vote(now_ms, request.candidate)
+            context.quorum.add_vote(now_ms, candidate)
         return self._vote_response(ErrorCode.NONE, granted=granted)
 
     def _vote_response(self, error: ErrorCode, *, granted: bool) -> VoteResponse:
@@ -87,6 +102,8 @@ class RequestHandling:
         error = self._invalid_sender(request.epoch, request.leader)
         if error == ErrorCode.NONE:
             self._context.learn_leader(now_ms, request.epoch, request.leader)
+            if request.voter_directory not in ("", self._context.key.directory):
+                error = ErrorCode.INVALID_VOTER_KEY
         state = self._context.state
         return BeginQuorumEpochResponse(error, state.epoch, state.leader)
 
@@ -115,7 +132,8 @@ class RequestHandling:
         learns = self._context.gates.high_watermark_completes_fetches and (
             request.high_watermark < response.high_watermark
         )
-        decided = response.error != ErrorCode.NONE or response.records or response.diverging_epoch >= 0
+        needs = response.diverging_epoch >= 0 or response.snapshot_epoch >= 0
+        decided = response.error != ErrorCode.NONE or response.records or needs
         if decided or learns or request.max_wait_ms == 0:
             return response
         self._context.parked.park(ParkedFetch(sender, correlation, request, response, now_ms + request.max_wait_ms))
@@ -129,13 +147,23 @@ class RequestHandling:
         if error != ErrorCode.NONE:
             return self._fetch_error(error)
         assert isinstance(state, Leader) and request.replica != context.me, (state.name, request)
+        snapshot = needed_snapshot(
+            log, request.offset, request.last_fetched_epoch,
+            empty_needs_snapshot=context.gates.empty_replica_fetches_snapshot,
+        )  # fmt: skip
+        if snapshot is not None:
+            return QuorumFetchResponse(
+                ErrorCode.NONE, state.epoch, state.leader, state.high_watermark,
+                snapshot_end=snapshot.end, snapshot_epoch=snapshot.epoch,
+            )  # fmt: skip
         end = divergence(log, request.offset, request.last_fetched_epoch)
         if end is not None:
             return QuorumFetchResponse(
                 ErrorCode.NONE, state.epoch, state.leader, state.high_watermark, end.epoch, end.end
             )
         records = log.read(request.offset)
-        if request.replica >= 0 and state.note_fetch(request.replica, request.offset, now_ms):
+        replica = ReplicaKey(request.replica, request.directory)
+        if request.replica >= 0 and state.note_fetch(replica, request.offset, now_ms):
             self.high_watermark_rose(now_ms, state)
         return QuorumFetchResponse(ErrorCode.NONE, state.epoch, state.leader, state.high_watermark, records=records)
 
@@ -158,10 +186,12 @@ class RequestHandling:
 
     def log_grew(self, now_ms: float, leader: Leader) -> None:
         """Count the leader's own end, and complete the fetches that it has records for."""
-        end = self._context.log.end
-        if leader.note_own_end(end):
+        context = self._context
+        context.log_changed()
+        end = context.log.end
+        if leader.note_own_end(end, context.history.last):
             self.high_watermark_rose(now_ms, leader)
-        self._complete(now_ms, self._context.parked.take_below(end))
+        self._complete(now_ms, context.parked.take_below(end))
 
     def high_watermark_rose(self, now_ms: float, leader: Leader) -> None:
         """Store it; from 4.1 on, complete all parked fetches with it.
@@ -170,11 +200,13 @@ class RequestHandling:
         """
         context = self._context
         context.log.note_high_watermark(leader.high_watermark)
+        self._voter_requests.committed(leader)
         if context.gates.high_watermark_completes_fetches:
             self._complete(now_ms, context.parked.take_all())
 
     def expire(self, now_ms: float) -> None:
-        """Complete the fetches that have waited in vain."""
+        """Complete the fetches and changes of voters that have waited for too long."""
+        self._voter_requests.expire(now_ms)
         for fetch in self._context.parked.take_expired(now_ms):
             self._context.respond(fetch.sender, fetch.correlation, fetch.at_expiry)
 

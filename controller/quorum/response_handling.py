@@ -6,19 +6,37 @@ Source: KafkaRaftClient.handleResponse, maybeHandleCommonResponse, handleVoteRes
 from controller.quorum.epoch_states import Candidate, Follower, Prospective, Resigned
 from controller.quorum.leader_state import Leader
 from controller.quorum.quorum_context import QuorumContext
-from controller.quorum.quorum_inputs import RequestFailed, ResponseReceived
-from controller.quorum.quorum_log import EpochEnd, truncation_offset
+from controller.quorum.quorum_inputs import RequestFailed, ResponseReceived, SnapshotStored
+from controller.quorum.quorum_log import EpochEnd, SnapshotId, truncation_offset
+from controller.quorum.snapshot_requests import SnapshotRequests
 from controller.quorum.state_transitions import QuorumFault
+from controller.quorum.voter_requests import VoterRequests
 from protocol.errors import ErrorCode
 from protocol.ids import NO_BROKER, BrokerId
 from protocol.messages.quorum_messages import (
     BeginQuorumEpochResponse,
     EndQuorumEpochResponse,
+    FetchSnapshotResponse,
     QuorumFetchResponse,
     QuorumResponse,
     VoteResponse,
 )
+from protocol.messages.voter_messages import (
+    AddRaftVoterResponse,
+    RemoveRaftVoterResponse,
+    SupportedFeaturesResponse,
+    UpdateRaftVoterResponse,
+)
 
+EpochResponse = (
+    VoteResponse
+    | BeginQuorumEpochResponse
+    | EndQuorumEpochResponse
+    | QuorumFetchResponse
+    | FetchSnapshotResponse
+    | UpdateRaftVoterResponse
+)
+"""Responses with epoch and leader of the node that responds."""
 MOVED = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.NOT_LEADER_OR_FOLLOWER)
 """Errors of a node whose epoch or leader is newer."""
 
@@ -26,23 +44,31 @@ MOVED = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.NOT_LEADER_OR_FOLLOWER)
 class ResponseHandling:
     """Handles the responses that one node receives."""
 
-    def __init__(self, context: QuorumContext) -> None:
+    def __init__(self, context: QuorumContext, voters: VoterRequests, snapshots: SnapshotRequests) -> None:
         self._context = context
+        self._voters = voters
+        self._snapshots = snapshots
 
     def handle(self, now_ms: float, received: ResponseReceived) -> None:
         """Handle a response, unless its request is forgotten. Raises QuorumFault."""
         requests = self._context.requests
         if requests.is_expected(received.sender, received.correlation):
-            success = self._handled(now_ms, received.sender, received.response)
+            success = self._handled(now_ms, received.sender, received.correlation, received.response)
             requests.answered(received.sender, received.correlation, success, now_ms)
 
     def failed(self, now_ms: float, failed: RequestFailed) -> None:
         """Back off from a node that was not reached."""
+        self._voters.features_answered(now_ms, failed.receiver, failed.correlation, None)
         self._context.requests.answered(failed.receiver, failed.correlation, False, now_ms)
 
-    def _handled(self, now_ms: float, sender: BrokerId, response: QuorumResponse) -> bool:
+    def _handled(self, now_ms: float, sender: BrokerId, correlation: int, response: QuorumResponse) -> bool:
         """Whether the response is a success; after another one the node backs off."""
         context = self._context
+        if isinstance(response, SupportedFeaturesResponse):
+            self._voters.features_answered(now_ms, sender, correlation, response)
+            return response.error == ErrorCode.NONE
+        if isinstance(response, AddRaftVoterResponse | RemoveRaftVoterResponse):
+            return response.error in (ErrorCode.NONE, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.DUPLICATE_VOTER)
         if response.error == ErrorCode.UNSUPPORTED_VERSION:
             if not isinstance(context.state, Prospective):
                 return False
@@ -51,6 +77,9 @@ class ResponseHandling:
         common = self._handled_by_epoch(now_ms, response)
         if common is not None:
             return common
+        if isinstance(response, FetchSnapshotResponse) and response.error == ErrorCode.SNAPSHOT_NOT_FOUND:
+            self._download(now_ms, response)
+            return True
         if response.error != ErrorCode.NONE:
             return False
         if isinstance(response, VoteResponse):
@@ -62,11 +91,13 @@ class ResponseHandling:
             state = context.state
             if isinstance(state, Resigned) and sender in state.unacknowledged:
                 state.unacknowledged.remove(sender)
-        else:
+        elif isinstance(response, FetchSnapshotResponse):
+            self._download(now_ms, response)
+        elif isinstance(response, QuorumFetchResponse):
             self._fetched(now_ms, response)
         return True
 
-    def _handled_by_epoch(self, now_ms: float, response: QuorumResponse) -> bool | None:
+    def _handled_by_epoch(self, now_ms: float, response: EpochResponse) -> bool | None:
         """Compare epochs; None: the response is of this epoch and needs its own handling."""
         context = self._context
         error, epoch, leader = response.error, response.epoch, response.leader
@@ -75,11 +106,13 @@ class ResponseHandling:
         if epoch > context.epoch or error in MOVED:
             context.learn_leader(now_ms, epoch, leader)
             return True
-        if leader != NO_BROKER and not context.state.has_leader:
+        if leader != NO_BROKER and not context.state.reaches_leader:
             context.learn_leader(now_ms, epoch, leader)
             return None if error == ErrorCode.NONE else True
         if error == ErrorCode.BROKER_NOT_AVAILABLE:
             return False
+        if error == ErrorCode.INVALID_VOTER_KEY:
+            return True
         if error == ErrorCode.INVALID_REQUEST:
             raise QuorumFault("a peer refused a request as invalid")
         return None
@@ -128,15 +161,27 @@ class ResponseHandling:
             if offset < state.high_watermark:
                 raise QuorumFault(f"truncation to {offset} below the high watermark {state.high_watermark}")
             log.truncate(offset)
+            context.log_truncated(offset)
+        elif response.snapshot_epoch >= 0 and response.snapshot_end >= 0:
+            self._snapshots.begin(state, SnapshotId(response.snapshot_end, response.snapshot_epoch))
         else:
             if response.records:
                 self._append(response.records)
-                if context.quorum.is_voter:
+                if context.quorum.is_voter or context.may_vote:
                     log.flush()
+                context.log_changed()
             if response.high_watermark >= 0:
                 self._raise_high_watermark(state, response)
         state.ends_ms = now_ms + context.settings.fetch_timeout_ms
         state.has_fetched = True
+
+    def _download(self, now_ms: float, response: FetchSnapshotResponse) -> None:
+        """Go on with a download; report a whole snapshot. Raises QuorumFault."""
+        state = self._context.state
+        download = state.download if isinstance(state, Follower) else None
+        self._snapshots.fetched(now_ms, response)
+        if download is not None and download in self._context.log.snapshots:
+            self._context.effects.append(SnapshotStored(download.end, download.epoch, downloaded=True))
 
     def _append(self, records: bytes) -> None:
         try:

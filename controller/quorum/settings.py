@@ -24,6 +24,12 @@ class QuorumSettings(msgspec.Struct, frozen=True, kw_only=True):
     retry_backoff_ms: int = 20
     append_linger_ms: int = 25
     """Time for which the leader collects records before it appends them."""
+    auto_join_enable: bool = False
+    """Whether an observer that is a controller asks to become a voter (from 4.2 on)."""
+    metadata_max_retention_bytes: int = 100 * 1024 * 1024
+    """Size of log and snapshots above which older ones are deleted; -1: no limit."""
+    metadata_max_retention_ms: int = 7 * 24 * 3600 * 1000
+    """Age of a snapshot above which it is deleted, once there is a later one; -1: no limit."""
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> "QuorumSettings":
@@ -31,12 +37,15 @@ class QuorumSettings(msgspec.Struct, frozen=True, kw_only=True):
 
         Other names are ignored.
         """
-        known = {
-            name: settings[PREFIX + name.replace("_", ".")]
-            for name in cls.__struct_fields__
-            if PREFIX + name.replace("_", ".") in settings
-        }
+        names = {name: _setting_name(name) for name in cls.__struct_fields__}
+        known = {name: settings[of] for name, of in names.items() if of in settings}
         return msgspec.convert(known, cls, strict=False)
+
+
+def _setting_name(field: str) -> str:
+    """Kafka's name of a field: those of the log have no prefix."""
+    dotted = field.replace("_", ".")
+    return dotted if field.startswith("metadata_") else PREFIX + dotted
 
 
 def static_voters(text: str) -> dict[BrokerId, str]:

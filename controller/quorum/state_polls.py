@@ -8,31 +8,48 @@ Source: KafkaRaftClient.pollLeader, pollCandidate, pollProspective, pollFollower
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from controller.quorum.epoch_states import Candidate, Follower, Prospective, Resigned, Unattached
 from controller.quorum.leader_state import Leader
 from controller.quorum.quorum_context import QuorumContext
 from controller.quorum.request_handling import RequestHandling
 from controller.quorum.response_handling import ResponseHandling
+from controller.quorum.snapshot_requests import SnapshotRequests
 from controller.quorum.state_transitions import NEVER_MS
-from protocol.ids import BrokerId, LeaderEpoch
+from controller.quorum.voter_requests import VoterRequests, next_voters
+from controller.quorum.voter_sets import VoterSet
+from protocol.ids import NO_OFFSET, BrokerId, LeaderEpoch
 from protocol.messages.quorum_messages import (
     FETCH_MAX_WAIT_MS,
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
+    FetchSnapshotRequest,
     QuorumFetchRequest,
     QuorumRequest,
     VoteRequest,
 )
+from protocol.messages.voter_messages import AddRaftVoterRequest, RemoveRaftVoterRequest, UpdateRaftVoterRequest
+from protocol.records.quorum_control_records import ControlRecord, KRaftVersion, Voters
+from protocol.records.quorum_records import LeaderChange
 
 
 class StatePolls:
     """Polls of one node."""
 
-    def __init__(self, context: QuorumContext, requests: RequestHandling, responses: ResponseHandling) -> None:
+    def __init__(
+        self,
+        context: QuorumContext,
+        requests: RequestHandling,
+        responses: ResponseHandling,
+        voters: VoterRequests,
+        snapshots: SnapshotRequests,
+    ) -> None:
         self._context = context
         self._requests = requests
         self._responses = responses
+        self._voters = voters
+        self._snapshots = snapshots
 
     def poll(self, now_ms: float, wall_ms: float) -> float:
         state = self._context.state
@@ -59,29 +76,60 @@ class StatePolls:
             return now_ms
         self._append_pending(now_ms, wall_ms, state)
         drains_at_ms = state.drains_at_ms if state.pending else NEVER_MS
-        return min(check_at_ms, drains_at_ms, self._announce(now_ms, state))
+        change_ends_ms = state.change.ends_ms if state.change is not None else NEVER_MS
+        return min(check_at_ms, drains_at_ms, change_ends_ms, self._announce(now_ms, state))
 
     def _append_pending(self, now_ms: float, wall_ms: float, state: Leader) -> None:
         """Append what is due, count it, then sync. Source: maybeAppendBatches, flushLeaderLog."""
         log = self._context.log
+        voters = next_voters(state)
         if not state.has_begun:
-            log.append_leader_change(state.epoch, state.me, state.voters, state.granting, wall_ms)
+            log.append_control(state.epoch, self._first_records(state), wall_ms)
             state.has_begun = True
-        elif state.pending and now_ms >= state.drains_at_ms:
+        elif state.pending and (voters is not None or now_ms >= state.drains_at_ms):
             log.append(state.epoch, state.drain(), wall_ms)
-        else:
+        elif voters is None:
             return
+        if voters is not None:
+            self._append_voters(state, voters, wall_ms)
         self._requests.log_grew(now_ms, state)
         log.flush()
+        self._voters.appended(state)
+
+    def _append_voters(self, state: Leader, voters: VoterSet, wall_ms: float) -> None:
+        """Append the record of a change behind all records so far. It counts from now on."""
+        log = self._context.log
+        if state.update is not None:
+            state.update = None
+        elif state.change is not None:
+            state.change.offset = log.end
+        log.append_control(state.epoch, [Voters(voters.voters)], wall_ms)
+
+    def _first_records(self, state: Leader) -> list[ControlRecord]:
+        """The control records that begin an epoch.
+
+        The voters are among them if they are of a bootstrap snapshot alone, or have another record of this node.
+
+        Source: LeaderState.appendStartOfEpochControlRecords.
+        """
+        context = self._context
+        records: list[ControlRecord] = [LeaderChange(state.me, tuple(state.voters), tuple(state.granting))]
+        history, own = context.history, context.own_voter
+        if history.is_in_log and (history.last_offset == NO_OFFSET or history.last.of(state.me) != own):
+            records += [KRaftVersion(history.level), Voters(history.last.with_voter(own).voters)]
+        return records
 
     def _announce(self, now_ms: float, state: Leader) -> float:
         """BeginQuorumEpoch, until acknowledged or in periods."""
         gates = self._context.gates
-        request = BeginQuorumEpochRequest(state.epoch, state.me)
+
+        def request(voter: BrokerId) -> BeginQuorumEpochRequest:
+            return BeginQuorumEpochRequest(state.epoch, state.me, self._directory_of(voter))
+
         if gates.begins_until_acknowledged:
-            return self._send_to(now_ms, state.unacknowledged(), lambda: request)
+            return self._send_to(now_ms, state.unacknowledged(), request)
         if now_ms >= state.begins_at_ms:
-            self._send_to(now_ms, state.to_announce(gates, now_ms), lambda: request)
+            self._send_to(now_ms, state.to_announce(gates, now_ms), request)
             state.announced(now_ms)
         return state.begins_at_ms
 
@@ -119,8 +167,19 @@ class StatePolls:
             return NEVER_MS
         context = self._context
         log, pre_vote = context.log, isinstance(state, Prospective)
-        request = VoteRequest(state.epoch, context.me, log.last_epoch, log.end, pre_vote)
-        return self._send_to(now_ms, state.votes.unrecorded, lambda: request)
+
+        def request(voter: BrokerId) -> VoteRequest:
+            return VoteRequest(
+                state.epoch, context.me, log.last_epoch, log.end, pre_vote, context.key.directory,
+                self._directory_of(voter),
+            )  # fmt: skip
+
+        return self._send_to(now_ms, state.votes.unrecorded, request)
+
+    def _directory_of(self, voter: BrokerId) -> str:
+        """The directory that a voter's record has; "" unknown."""
+        known = self._context.history.last.of(voter)
+        return known.directory if known is not None else ""
 
     def _campaign(self, now_ms: float) -> float:
         if self._context.gates.pre_vote:
@@ -132,12 +191,12 @@ class StatePolls:
     def _resigned(self, now_ms: float, state: Resigned) -> float:
         context = self._context
         request = EndQuorumEpochRequest(state.epoch, context.me, state.successors)
-        sends_at_ms = self._send_to(now_ms, list(state.unacknowledged), lambda: request)
+        sends_at_ms = self._send_to(now_ms, list(state.unacknowledged), lambda voter: request)
         if context.is_shutting_down:
             return min(context.shutdown_ends_ms, sends_at_ms)
         if now_ms < state.ends_ms:
             return min(state.ends_ms, sends_at_ms)
-        if context.gates.pre_vote:
+        if context.gates.pre_vote or not context.quorum.is_voter:
             context.become_unattached(now_ms, LeaderEpoch(state.epoch + 1))
         else:
             context.become_candidate(now_ms)
@@ -157,16 +216,59 @@ class StatePolls:
 
     def _follower(self, now_ms: float, state: Follower) -> float:
         context = self._context
+        if state.voter_update_ms == NEVER_MS and context.history.is_in_log:
+            context.quorum.voter_looked_at(now_ms, state)  # it has read of such voters just now
         if context.quorum.is_voter:
             if context.is_shutting_down:
                 return context.shutdown_ends_ms
             if now_ms >= state.ends_ms:
                 return self._campaign(now_ms)
+            update = self._update_request() if now_ms >= state.voter_update_ms else None
+            if now_ms >= state.voter_update_ms:
+                context.quorum.voter_looked_at(now_ms, state)
+            if update is not None:
+                self._send(now_ms, state.leader, lambda: update)
+            limit_ms = min(state.ends_ms, state.voter_update_ms)
             if not context.gates.voters_probe:
-                return min(state.ends_ms, self._send(now_ms, state.leader, self._fetch_request))
-        elif now_ms >= state.ends_ms:
+                return min(limit_ms, self._send(now_ms, state.leader, self._fetch_request))
+            return min(limit_ms, self._fetch_from_best(now_ms, state))
+        if now_ms >= state.ends_ms:
             return self._probe(now_ms)
-        return min(state.ends_ms, self._fetch_from_best(now_ms, state))
+        return min(state.ends_ms, self._joins(now_ms, state), self._fetch_from_best(now_ms, state))
+
+    def _update_request(self) -> UpdateRaftVoterRequest | None:
+        """A request to replace this voter's record, if that is another one.
+
+        Source: pollFollowerAsVoter.
+        """
+        context = self._context
+        own = context.own_voter
+        if not context.history.is_in_log or context.history.last.of(context.me) == own:
+            return None
+        return UpdateRaftVoterRequest(context.epoch, own.id, own.directory, own.host, own.kraft_version_max)
+
+    def _joins(self, now_ms: float, state: Follower) -> float:
+        """Ask the leader to make this observer a voter; the time of the next request.
+
+        A voter with this id and another directory is a former life of the node, and is removed first.
+
+        Source: KafkaRaftClient.pollFollowerAsObserver, shouldSendAddOrRemoveVoterRequest (4.2).
+        """
+        context = self._context
+        if not (context.joins and context.history.is_in_log):
+            return NEVER_MS
+        if now_ms >= state.voter_update_ms:
+            if not context.requests.is_ready(state.leader, now_ms):
+                return context.requests.waits_until_ms(state.leader)
+            former = context.history.last.of(context.me)
+            if former is not None:
+                context.send(now_ms, state.leader, RemoveRaftVoterRequest(context.me, former.directory))
+            else:
+                own = context.own_voter
+                request = AddRaftVoterRequest(own.id, own.directory, own.host, acks_when_committed=False)
+                context.send(now_ms, state.leader, request)
+            context.quorum.voter_looked_at(now_ms, state)
+        return state.voter_update_ms
 
     def _fetch_from_best(self, now_ms: float, state: Follower) -> float:
         """Fetch from the leader, or from any voter if the leader fails.
@@ -190,18 +292,25 @@ class StatePolls:
             return self._context.requests.server_ready_at_ms(now_ms)
         return self._send(now_ms, server, self._fetch_request)
 
-    def _fetch_request(self) -> QuorumFetchRequest:
+    def _fetch_request(self) -> QuorumFetchRequest | FetchSnapshotRequest:
+        """The next fetch: of records, or of a snapshot that is under way."""
         context = self._context
         log, state = context.log, context.state
+        if isinstance(state, Follower) and state.download is not None:
+            return self._snapshots.request(state)
         known = state.high_watermark
-        return QuorumFetchRequest(state.epoch, context.me, log.end, log.last_epoch, FETCH_MAX_WAIT_MS, known)
+        return QuorumFetchRequest(
+            state.epoch, context.me, log.end, log.last_epoch, FETCH_MAX_WAIT_MS, known, context.key.directory
+        )
 
     # --- sending ---
 
     def _send_to(
-        self, now_ms: float, receivers: Sequence[BrokerId], request: Callable[[], QuorumRequest]
+        self, now_ms: float, receivers: Sequence[BrokerId], request: Callable[[BrokerId], QuorumRequest]
     ) -> float:
-        return min((self._send(now_ms, receiver, request) for receiver in receivers), default=NEVER_MS)
+        """Send to each receiver, unless a request is in flight; the time of the next one's end."""
+        times = [self._send(now_ms, receiver, partial(request, receiver)) for receiver in receivers]
+        return min(times, default=NEVER_MS)
 
     def _send(self, now_ms: float, receiver: BrokerId, request: Callable[[], QuorumRequest]) -> float:
         """Send, unless a request is in flight or the receiver backs off; the time of its end."""

@@ -7,16 +7,19 @@ Kraft-semantics 1.1.
 Source: QuorumState.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from controller.quorum.election_file import Election, ElectionStore, decode_election, encode_election
 from controller.quorum.epoch_states import Candidate, EpochState, Follower, Prospective, Resigned, Unattached
 from controller.quorum.leader_state import Leader
 from controller.quorum.settings import QuorumSettings
+from controller.quorum.voter_sets import ReplicaKey, VoterHistory
 from protocol.gates import Gates
 from protocol.ids import NO_BROKER, NO_OFFSET, BrokerId, LeaderEpoch, Offset
 
 NEVER_MS = float("inf")
+VOTER_UPDATE_FETCH_TIMEOUTS = 3
+"""Fetch timeouts between a follower's looks at its voter's record."""
 
 
 class QuorumFault(Exception):
@@ -28,15 +31,16 @@ class QuorumState:
 
     def __init__(
         self,
-        me: BrokerId,
-        voters: Sequence[BrokerId],
+        me: ReplicaKey,
+        history: VoterHistory,
         settings: QuorumSettings,
         gates: Gates,
         store: ElectionStore,
         draw: Callable[[int], int],
     ) -> None:
-        self.me = me
-        self.voters = list(voters)
+        self.me = me.id
+        self.key = me
+        self.history = history
         self._settings = settings
         self._gates = gates
         self._store = store
@@ -44,12 +48,17 @@ class QuorumState:
         self.state: EpochState = Unattached(LeaderEpoch(0), NO_BROKER, NO_BROKER, NO_OFFSET, NEVER_MS)
 
     @property
+    def voters(self) -> list[BrokerId]:
+        """Ids of the voters that count now."""
+        return self.history.last.ids
+
+    @property
     def is_voter(self) -> bool:
-        return self.me in self.voters
+        return self.history.last.has(self.key)
 
     @property
     def is_only_voter(self) -> bool:
-        return self.voters == [self.me]
+        return self.is_voter and len(self.history.last.voters) == 1
 
     @property
     def name(self) -> str:
@@ -79,11 +88,16 @@ class QuorumState:
             return Unattached(last_epoch, NO_BROKER, NO_BROKER, NO_OFFSET, self._election_ends_ms(now_ms))
         if leader == self.me:
             return Resigned(self.me, self.voters, epoch, self._election_ends_ms(now_ms), ())
-        if voted == self.me and self.is_voter:
-            return Candidate(self.me, self.voters, epoch, NO_OFFSET, self._election_ends_ms(now_ms), 1)
+        directory = election.voted_directory
+        own_vote = voted == self.me and directory in ("", self.key.directory)
+        if own_vote and self.is_voter:
+            return Candidate(
+                self.me, self.voters, epoch, NO_OFFSET, self._election_ends_ms(now_ms), 1, self.key.directory
+            )
         if leader in self.voters:
-            return Follower(epoch, leader, voted, NO_OFFSET, now_ms + self._settings.fetch_timeout_ms)
-        return Unattached(epoch, leader, voted, NO_OFFSET, self._election_ends_ms(now_ms))
+            ends_ms = now_ms + self._settings.fetch_timeout_ms
+            return Follower(epoch, leader, voted, NO_OFFSET, ends_ms, directory, self._voter_update_ms(now_ms))
+        return Unattached(epoch, leader, voted, NO_OFFSET, self._election_ends_ms(now_ms), directory)
 
     # --- transitions ---
 
@@ -93,26 +107,30 @@ class QuorumState:
         same = epoch == state.epoch
         assert epoch > state.epoch or (same and isinstance(state, Prospective)), (state.name, state.epoch, epoch)
         ends_ms = state.ends_ms if self._keeps_election_timer(state) else self._election_ends_ms(now_ms)
-        voted = state.voted if same else NO_BROKER
-        self._durably(Unattached(epoch, leader, voted, state.high_watermark, ends_ms if self.is_voter else NEVER_MS))
+        voted, directory = (state.voted, state.voted_directory) if same else (NO_BROKER, "")
+        limit_ms = ends_ms if self.is_voter else NEVER_MS
+        self._durably(Unattached(epoch, leader, voted, state.high_watermark, limit_ms, directory))
 
     def _keeps_election_timer(self, state: EpochState) -> bool:
         if isinstance(state, Prospective):
             return not state.votes.is_lost
         return isinstance(state, Candidate | Unattached) or (isinstance(state, Resigned) and self._gates.pre_vote)
 
-    def add_vote(self, now_ms: float, candidate: BrokerId) -> None:
+    def add_vote(self, now_ms: float, candidate: ReplicaKey) -> None:
         """Vote for another node in this epoch; the election timer begins anew."""
         state = self.state
-        assert candidate != self.me and state.voted == NO_BROKER, (candidate, state.voted)
+        voted, directory = candidate
+        assert candidate != self.key and state.voted == NO_BROKER, (candidate, state.voted)
         ends_ms = self._election_ends_ms(now_ms)
         if isinstance(state, Prospective):
             self._durably(
-                Prospective(self.me, self.voters, state.epoch, state.leader, candidate, state.high_watermark, ends_ms)
+                Prospective(
+                    self.me, self.voters, state.epoch, state.leader, voted, state.high_watermark, ends_ms, directory
+                )
             )
         else:
             assert isinstance(state, Unattached), state.name
-            self._durably(Unattached(state.epoch, state.leader, candidate, state.high_watermark, ends_ms))
+            self._durably(Unattached(state.epoch, state.leader, voted, state.high_watermark, ends_ms, directory))
 
     def to_follower(self, now_ms: float, epoch: LeaderEpoch, leader: BrokerId) -> None:
         state = self.state
@@ -120,17 +138,19 @@ class QuorumState:
         assert epoch >= state.epoch, (epoch, state.epoch)
         assert epoch > state.epoch or not isinstance(state, Follower | Leader), state.name
         keeps = epoch == state.epoch and self._gates.pre_vote
-        voted = state.voted if keeps else NO_BROKER
+        voted, directory = (state.voted, state.voted_directory) if keeps else (NO_BROKER, "")
         ends_ms = now_ms + self._settings.fetch_timeout_ms
-        self._durably(Follower(epoch, leader, voted, state.high_watermark, ends_ms))
+        update_ms = self._voter_update_ms(now_ms)
+        self._durably(Follower(epoch, leader, voted, state.high_watermark, ends_ms, directory, update_ms))
 
     def to_prospective(self, now_ms: float) -> Prospective:
         state = self.state
         assert self.is_voter and not isinstance(state, Leader | Prospective), state.name
         ends_ms = self._election_ends_ms(now_ms)
         self.state = Prospective(
-            self.me, self.voters, state.epoch, state.leader, state.voted, state.high_watermark, ends_ms
-        )
+            self.me, self.voters, state.epoch, state.leader, state.voted, state.high_watermark, ends_ms,
+            state.voted_directory,
+        )  # fmt: skip
         return self.state
 
     def to_candidate(self, now_ms: float) -> Candidate:
@@ -140,7 +160,8 @@ class QuorumState:
         retries = state.retries + 1 if isinstance(state, Candidate) else 1
         epoch = LeaderEpoch(state.epoch + 1)
         ends_ms = self._election_ends_ms(now_ms)
-        candidate = Candidate(self.me, self.voters, epoch, state.high_watermark, ends_ms, retries)
+        directory = self.key.directory
+        candidate = Candidate(self.me, self.voters, epoch, state.high_watermark, ends_ms, retries, directory)
         self._durably(candidate)
         return candidate
 
@@ -152,8 +173,8 @@ class QuorumState:
         state = self.state
         assert isinstance(state, Candidate) and state.votes.is_won, state.name
         leader = Leader(
-            self.me,
-            self.voters,
+            self.key,
+            self.history.last,
             state.epoch,
             epoch_start,
             state.votes.granting,
@@ -169,8 +190,21 @@ class QuorumState:
         self.state = Resigned(self.me, self.voters, state.epoch, self._election_ends_ms(now_ms), successors)
 
     def _durably(self, state: EpochState) -> None:
-        self._store.write(encode_election(state.election, self.voters))
+        in_log = self.history.is_in_log
+        self._store.write(encode_election(state.election, self.voters, voters_in_log=in_log))
         self.state = state
+
+    def _voter_update_ms(self, now_ms: float) -> float:
+        """Time of a follower's next look at its voter's record; never while voters are static.
+
+        Source: FollowerState.updateVoterPeriodMs.
+        """
+        if not self.history.is_in_log:
+            return NEVER_MS
+        return now_ms + VOTER_UPDATE_FETCH_TIMEOUTS * self._settings.fetch_timeout_ms
+
+    def voter_looked_at(self, now_ms: float, state: Follower) -> None:
+        state.voter_update_ms = self._voter_update_ms(now_ms)
 
     def _election_ends_ms(self, now_ms: float) -> float:
         """End of an election timeout: random in [T, 2T)."""

@@ -6,15 +6,16 @@ Source: EpochState.canGrantVote of each state, QuorumState.unattachedOrProspecti
 """
 
 from controller.quorum.epoch_states import Candidate, EpochState, Follower, Prospective, Resigned, Unattached
-from protocol.ids import NO_BROKER, BrokerId
+from controller.quorum.voter_sets import ReplicaKey
+from protocol.ids import NO_BROKER
 
 
-def grants_vote(state: EpochState, candidate: BrokerId, log_is_up_to_date: bool) -> bool:
+def grants_vote(state: EpochState, candidate: ReplicaKey, log_is_up_to_date: bool) -> bool:
     """A vote in the state's epoch: one candidate, and only while no leader is known."""
     if not isinstance(state, Unattached | Prospective):
         return False
     if state.voted != NO_BROKER:
-        return state.voted == candidate
+        return state.voted == candidate.id and state.voted_directory in ("", candidate.directory)
     return not state.has_leader and log_is_up_to_date
 
 

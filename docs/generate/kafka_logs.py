@@ -12,8 +12,8 @@ _SOURCE = "emulator/runs/kafka_log"
 
 _HEAD = """# Kafka's log lines
 
-`faultline log --as-kafka NODE [--run DIR]` prints a broker's events as log lines of that broker's version of Kafka, for
-readers and tools of Kafka's logs:
+`faultline log --as-kafka NODE [--run DIR]` prints a node's events as log lines of its version of Kafka, for readers and
+tools of Kafka's logs. A node is a broker, or a controller of KRaft:
 
 ```
 $ faultline log --as-kafka broker-0 --run runs/sim26 | grep Truncating
@@ -21,16 +21,20 @@ $ faultline log --as-kafka broker-0 --run runs/sim26 | grep Truncating
 ```
 
 The layout is that of Kafka's `config/log4j.properties`: `[%d] %p %m (%c)`. `--file` chooses server.log,
-controller.log (`kafka.controller.*`) or state-change.log; without it the lines of all three are merged by time.
-Levels are those that Kafka writes by default: from INFO, state changes from TRACE up to 2.5 and from INFO later.
+controller.log (`kafka.controller.*`, `org.apache.kafka.controller.*`) or state-change.log. Without it the lines of all
+three are merged by time. Levels are those that Kafka writes by default: from INFO, state changes from TRACE up to 2.5
+and from INFO later.
 
 Differences from a real log:
 
 - The clock is UTC; in a simulated run it begins in 2020. `dir` is relative to the run's directory.
 - A line of Kafka's that lists all partitions of a request is one line per partition here.
 - A broker's host is its node's name, its port 9092. There is one fetcher (0) for each source broker.
-- Only the lines below exist, at these levels. There are no lines about a broker's start, requests, session or
-  configuration.
+- Only the lines below exist, at these levels. There are no lines about a broker's start with ZooKeeper, requests,
+  session or configuration.
+- Texts from 3.0 on were compared with the releases 3.0 to 3.9, and with logs of 3.9.2 and 4.4.0. A text that changed
+  between 3.9 and 4.4 has the version of its release only where that is known.
+- Lines of 3.9 on about a shrinking ISR have no `lastCaughtUpTimeMs`. Unknown topic ids are empty.
 
 In the tables a text is valid from its version until the next row; *none* ends it. Names in braces are fields of
 [events](events.md), or the broker's own: `{tp}` is `t-0`, `{old_tp}` is `[t,0]`.

@@ -121,6 +121,20 @@ app.command(
 
 
 app.command(
+    "emulator.cli.commands.import_command:import_command",
+    name="import",
+    help="Import real brokers' log files and data folders as a run, for audit, report, explain, sql and log.",
+)
+
+
+app.command(
+    "emulator.cli.commands.incident_command:incident_command",
+    name="incident",
+    help="Name an imported incident's fault, its effects, the records at stake, and settings against it.",
+)
+
+
+app.command(
     "emulator.cli.commands.explain:explain_command",
     name="explain",
     help="Trace a record as a chain of causes: its sends, appends, acknowledgements and truncations.",

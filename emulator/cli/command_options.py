@@ -136,6 +136,25 @@ class LogOptions:
 
 
 @options
+class ImportOptions:
+    """Options of `faultline import`."""
+
+    out: Path | None = None
+    """Directory of the run; by default a new one in runs/."""
+    tz: str = "UTC"
+    """Time zone of lines without one: UTC, +02:00 or Europe/Vienna; by default UTC."""
+    pattern: str | None = None
+    """log4j's conversion pattern of the lines, such as '%d %p [%t] %c - %m%n'.
+    By default the known ones are tried."""
+    clients: Path | None = None
+    """File of an application's own sends, JSON lines or CSV (docs/after-an-incident.md)."""
+    kafka_version: str | None = None
+    """Version of the brokers, where their lines do not have it."""
+    json: bool = False
+    """Print the record of the import as JSON."""
+
+
+@options
 class SimOptions(_Reports):
     """Options of `faultline sim`."""
 
@@ -202,7 +221,8 @@ class AdviseOptions:
     controllers too (combined); by default as in process.roles, else separate."""
     overrides: AnySetting = ()
     seeds: str | None = None
-    """Seeds A..B, both included, of each fault; by default 1..3, and 1 of each pair."""
+    """Seeds A..B, both included, of each fault; by default 1..3, in KRaft
+    mode 1..2, and 1 of each pair."""
     pairs: bool = False
     """Then also play all pairs of faults."""
     runs: int | None = None
@@ -294,6 +314,7 @@ class UpOptions:
 RUN: Final = RunOptions()
 AUDIT: Final = AuditOptions()
 LOG: Final = LogOptions()
+IMPORT: Final = ImportOptions()
 SIM: Final = SimOptions()
 SWEEP: Final = SweepOptions()
 ADVISE: Final = AdviseOptions()

@@ -6,6 +6,7 @@ Reading order: `scenario_sources`; settings: `settings_files`, `run_settings`, `
 `cores` for many runs, `remote_worker` for runs in
 remote worker processes. `verdict_file`: verdict.json, and the rules that compose its parts. Results of a run are read
 by `finished` (the run and its versions), `replica_files`, `former_format` (events of an older format), `kafka_lines`
-and `kafka_log` (events as the lines of Kafka's own logs).
+and `kafka_log` (events as the lines of Kafka's own logs). `importing`: real brokers' files
+become a run.
 `emulator.judging` judges a run.
 """

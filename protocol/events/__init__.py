@@ -115,6 +115,7 @@ from protocol.events.quorum_events import (
     BrokerLifecycleChanged,
     BrokerRegistrationCommitted,
     MetadataCommitted,
+    MetadataSnapshot,
     PartitionStateCommitted,
     QuorumStateChanged,
 )
@@ -177,6 +178,7 @@ __all__ = [
     "MachineFault",
     "MetadataChanged",
     "MetadataCommitted",
+    "MetadataSnapshot",
     "NodeStarted",
     "NodeStopped",
     "OfPartition",

@@ -33,6 +33,22 @@ class MetadataCommitted(Event):
     digest: int
 
 
+class MetadataSnapshot(Event):
+    """A snapshot of the metadata log at this node.
+
+    `action`: `written` by it, `downloaded` from the leader, or `loaded`.
+
+    `offset`, `epoch`: its end and the epoch of the last record in it, as in its file's name. A node loads the latest
+    snapshot at its start, and where its log lacks the next record. It does not read the batches below, then. `digest`:
+    CRC of the records of a loaded one, otherwise 0.
+    """
+    NAME = "metadata_snapshot"
+    action: str
+    epoch: int
+    offset: int
+    digest: int = 0
+
+
 class PartitionStateCommitted(OfPartition):
     """A committed state of a partition: this controller read it in the metadata log at `offset`.
 

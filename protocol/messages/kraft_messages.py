@@ -107,12 +107,16 @@ class ObserveQuorumRequest(Message):
 
 
 class CommittedBatch(msgspec.Struct, omit_defaults=True):
-    """A committed batch of the metadata log; `values`: of its records, none for a control batch."""
+    """A committed batch of the metadata log; `values`: of its records, none for a control batch.
+
+    `is_snapshot`: a snapshot, which stands for the whole log below `end`.
+    """
 
     base_offset: OffsetField
     end: OffsetField
     epoch: EpochField
     values: list[bytes] = []
+    is_snapshot: bool = False
 
 
 @register

@@ -2,7 +2,8 @@
 
 Each is about the one partition of the metadata log. The fields keep Kafka's names; -1 is none.
 
-Source: VoteRequest, BeginQuorumEpochRequest, EndQuorumEpochRequest, FetchRequest (KIP-595, KIP-996, KIP-1166).
+Source: VoteRequest, BeginQuorumEpochRequest, EndQuorumEpochRequest, FetchRequest (KIP-595, KIP-996, KIP-1166),
+FetchSnapshotRequest (KIP-630).
 """
 
 from typing import Final
@@ -13,6 +14,8 @@ from protocol.messages.message_base import (
     RESPONSE,
     Broker32,
     BrokerField,
+    Bytes,
+    Count,
     EpochField,
     ErrorField,
     Message,
@@ -20,6 +23,7 @@ from protocol.messages.message_base import (
     OffsetField,
     register,
 )
+from protocol.messages.voter_messages import Directory, VoterRequest, VoterResponse
 
 FETCH_MAX_WAIT_MS: Final = 500
 """Limit of a fetch's wait at the leader: KafkaRaftClient.MAX_FETCH_WAIT_MS."""
@@ -27,7 +31,10 @@ FETCH_MAX_WAIT_MS: Final = 500
 
 @register
 class VoteRequest(Message):
-    """A candidate's request, or with `pre_vote` a prospective voter's. `last_*`: its log's end."""
+    """A candidate's request, or with `pre_vote` a prospective voter's. `last_*`: its log's end.
+
+    `directory`: the candidate's. `voter_directory`: the receiver's, by the candidate's voters.
+    """
 
     API_KEY = 52
     API_NAME = "Vote"
@@ -38,11 +45,13 @@ class VoteRequest(Message):
     last_epoch: EpochField
     last_offset: OffsetField
     pre_vote: bool = False
+    directory: Directory = ""
+    voter_directory: Directory = ""
 
 
 @register
 class BeginQuorumEpochRequest(Message):
-    """A new leader's announcement."""
+    """A new leader's announcement. `voter_directory`: the receiver's, by the leader's voters."""
 
     API_KEY = 53
     API_NAME = "BeginQuorumEpoch"
@@ -50,6 +59,7 @@ class BeginQuorumEpochRequest(Message):
 
     epoch: EpochField
     leader: BrokerField
+    voter_directory: Directory = ""
 
 
 @register
@@ -67,7 +77,10 @@ class EndQuorumEpochRequest(Message):
 
 @register
 class QuorumFetchRequest(Message):
-    """A replica's fetch from `offset`, the end of its log. `high_watermark`: its own (KIP-1166)."""
+    """A replica's fetch from `offset`, the end of its log. `high_watermark`: its own (KIP-1166).
+
+    `directory`: of the replica's log.
+    """
 
     API_KEY = 1193
     API_NAME = "QuorumFetch"
@@ -79,9 +92,34 @@ class QuorumFetchRequest(Message):
     last_fetched_epoch: EpochField
     max_wait_ms: Millis
     high_watermark: OffsetField = NO_OFFSET
+    directory: Directory = ""
 
 
-QuorumRequest = VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest | QuorumFetchRequest
+@register
+class FetchSnapshotRequest(Message):
+    """A replica's fetch of a snapshot's bytes from `position` on. `snapshot_*`: its name."""
+
+    API_KEY = 59
+    API_NAME = "FetchSnapshot"
+    VERSIONS = (0, 1)
+
+    epoch: EpochField
+    replica: BrokerField
+    snapshot_end: OffsetField
+    snapshot_epoch: EpochField
+    position: Count
+    max_bytes: Bytes
+    directory: Directory = ""
+
+
+QuorumRequest = (
+    VoteRequest
+    | BeginQuorumEpochRequest
+    | EndQuorumEpochRequest
+    | QuorumFetchRequest
+    | FetchSnapshotRequest
+    | VoterRequest
+)
 
 
 @register
@@ -123,7 +161,10 @@ class EndQuorumEpochResponse(Message):
 
 @register
 class QuorumFetchResponse(Message):
-    """Records, or with `diverging_epoch` >= 0 the end of that epoch in the leader's log."""
+    """Records, or with `diverging_epoch` >= 0 the end of that epoch in the leader's log.
+
+    With `snapshot_epoch` >= 0 the replica must fetch that snapshot.
+    """
 
     API_KEY = 1193
     API_NAME = "QuorumFetch"
@@ -137,9 +178,37 @@ class QuorumFetchResponse(Message):
     diverging_epoch: EpochField = EPOCH_UNKNOWN
     diverging_end: OffsetField = NO_OFFSET
     records: bytes = b""
+    snapshot_end: OffsetField = NO_OFFSET
+    snapshot_epoch: EpochField = EPOCH_UNKNOWN
 
 
-QuorumResponse = VoteResponse | BeginQuorumEpochResponse | EndQuorumEpochResponse | QuorumFetchResponse
+@register
+class FetchSnapshotResponse(Message):
+    """Bytes of a snapshot from `position` on. `size_bytes`: of the whole snapshot."""
+
+    API_KEY = 59
+    API_NAME = "FetchSnapshot"
+    DIRECTION = RESPONSE
+    VERSIONS = (0, 1)
+
+    error: ErrorField
+    epoch: EpochField
+    leader: BrokerField
+    snapshot_end: OffsetField = NO_OFFSET
+    snapshot_epoch: EpochField = EPOCH_UNKNOWN
+    size_bytes: Count = 0
+    position: Count = 0
+    data: bytes = b""
+
+
+QuorumResponse = (
+    VoteResponse
+    | BeginQuorumEpochResponse
+    | EndQuorumEpochResponse
+    | QuorumFetchResponse
+    | FetchSnapshotResponse
+    | VoterResponse
+)
 
 UNSUPPORTED_PRE_VOTE: Final = VoteResponse(ErrorCode.UNSUPPORTED_VERSION, EPOCH_UNKNOWN, NO_BROKER)
 """Response of a release before 4.0 to a pre-vote."""

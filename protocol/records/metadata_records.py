@@ -154,7 +154,9 @@ class MetadataBatch(msgspec.Struct, frozen=True, gc=False):
 
     Without records: a control batch.
 
-    `end`: the next batch's offset. `digest`: CRC of its bytes, which all copies of it have.
+    `end`: the next batch's offset. `digest`: CRC of its bytes, which all copies of it have. `is_snapshot`: a snapshot,
+    which stands for the whole log below `end`; its `epoch` is that of the last record in it. `timestamp_ms`: append
+    time of the last record.
     """
 
     base_offset: int
@@ -162,6 +164,13 @@ class MetadataBatch(msgspec.Struct, frozen=True, gc=False):
     epoch: LeaderEpoch
     records: tuple[MetadataRecord, ...]
     digest: int = 0
+    is_snapshot: bool = False
+    size_bytes: int = 0
+    timestamp_ms: int = 0
+
+    def offset_of(self, index: int) -> int:
+        """Offset of a record; that of a snapshot's is the last one that the snapshot contains."""
+        return self.end - 1 if self.is_snapshot else self.base_offset + index
 
     @property
     def changes_nothing(self) -> bool:

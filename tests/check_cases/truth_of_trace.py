@@ -163,6 +163,11 @@ class _Seen:
         life.committed.append((event.base_offset, event.offset, event.epoch, event.digest))
         life.highest = max(life.highest, event.offset)
 
+    def _metadata_snapshot(self, happened: TimedEvent, event: e.MetadataSnapshot) -> None:
+        if event.action == "loaded":
+            life = self._metadata_life(happened)
+            life.loaded = max(life.loaded, event.offset)
+
     def _partition_state_committed(self, happened: TimedEvent, event: e.PartitionStateCommitted) -> None:
         """The first controller that reads a record shows its state."""
         committed = self.probe.committed

@@ -8,6 +8,7 @@ from controller.quorum.quorum_context import QuorumContext
 from controller.quorum.response_handling import ResponseHandling
 from controller.quorum.state_transitions import NEVER_MS, QuorumFault, QuorumState
 from controller.quorum.vote_rules import grants_vote
+from controller.quorum.voter_sets import ReplicaKey
 from emulator.machines.node.metadata_log import MetadataLog
 from protocol.ids import BrokerId, LeaderEpoch, Offset
 from protocol.messages.quorum_messages import QuorumFetchResponse
@@ -29,7 +30,7 @@ def candidates_vote_again() -> Patches:
     ends_ms = QuorumState._election_ends_ms
     learn_leader = QuorumContext.learn_leader
 
-    def grants(state: EpochState, candidate: BrokerId, log_is_up_to_date: bool) -> bool:
+    def grants(state: EpochState, candidate: ReplicaKey, log_is_up_to_date: bool) -> bool:
         again = isinstance(state, Candidate) and state.epoch == FIRST_EPOCH
         return again or grants_vote(state, candidate, log_is_up_to_date)
 

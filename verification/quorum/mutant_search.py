@@ -10,17 +10,16 @@ from verification.quorum.quorum_seeds import play_quorum_seed
 
 
 def search(name: str, seeds: int, first: int = 1) -> dict[str, Any]:
-    """The first seed that breaks.
+    """The first seed that breaks an invariant of the mutant's.
 
-    `detected`: by an invariant of the mutant's, and the correct quorum is good with that seed.
+    `detected`: there is one, and the correct quorum is good with that seed.
     """
     mutant = QUORUM_MUTANTS[name]
     row: dict[str, Any] = {"mutant": name, "wrong": mutant.wrong, "by": "", "seed": 0, "detected": False}
     for seed in range(first, first + seeds):
         with applied(mutant):
             wrong = play_quorum_seed(seed)
-        if wrong.broken:
+        if wrong.broken in mutant.invariants:
             right = play_quorum_seed(seed)
-            detected = wrong.broken in mutant.invariants and not right.broken
-            return row | {"by": wrong.broken, "seed": seed, "detected": detected}
+            return row | {"by": wrong.broken, "seed": seed, "detected": not right.broken}
     return row

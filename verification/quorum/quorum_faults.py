@@ -5,16 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from controller.quorum.leader_state import Leader
-from controller.quorum.quorum_inputs import ResignRequested, ShutdownRequested
+from controller.quorum.quorum_inputs import RequestReceived, ResignRequested, ShutdownRequested
+from protocol.ids import NO_BROKER
+from protocol.messages.voter_messages import AddRaftVoterRequest, RemoveRaftVoterRequest
 from verification.quorum.quorum_world import QuorumWorld
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from protocol.ids import BrokerId
 
 SHUTDOWN_TIMEOUT_MS = 5000
 APPEND_PERIOD_MS = (20.0, 400.0)
 FAULT_PERIOD_MS = (50.0, 1500.0)
 LONG_MS = 7_500.0
+TWO_VOTERS = 2
 
 
 class QuorumFaults:
@@ -25,10 +30,15 @@ class QuorumFaults:
         self._end_ms = end_ms
         self._quiet_ms = 0.0
         """Extra time until the next fault."""
-        self._kinds = (
+        self._kinds: tuple[Callable[[], None], ...] = (
             self._kill, self._kill_within, self._partition, self._isolate, self._one_way, self._heal, self._heal,
             self._lossy, self._late, self._pause, self._resign, self._shut_down, self._isolate_long,
         )  # fmt: skip
+        if world.dynamic:
+            self._kinds += (
+                self._add_voter, self._add_voter, self._remove_voter, self._remove_voter, self._remove_leader,
+                self._change_twice, self._change_twice, self._change_and_fail, self._change_and_fail,
+            )  # fmt: skip
 
     def begin(self) -> None:
         self._append()
@@ -64,6 +74,48 @@ class QuorumFaults:
     def _leader_or_any(self) -> BrokerId:
         leaders = self._world.leaders()
         return self._world.random.choice(leaders) if leaders else self._any()
+
+    # --- changes of the voters ---
+
+    def _administer(self, request: AddRaftVoterRequest | RemoveRaftVoterRequest) -> None:
+        """Send a request of an administrator to each leader."""
+        for leader in self._world.leaders():
+            self._world.give(leader, RequestReceived(NO_BROKER, 0, request))
+
+    def _add_voter(self) -> None:
+        node = self._any()
+        one = self._world.nodes[node]
+        self._administer(AddRaftVoterRequest(node, one.directory, f"node-{node}"))
+
+    def _remove_voter(self) -> None:
+        """Remove a voter, but no leader of two voters.
+
+        If that leader fails before the removal is committed, Kafka's quorum stands still: the other voter's log is
+        shorter, and the leader itself is no voter by its own log.
+        """
+        self._remove(self._any())
+
+    def _remove_leader(self) -> None:
+        self._remove(self._leader_or_any())
+
+    def _remove(self, node: BrokerId) -> None:
+        state = self._world.nodes[node].view.state
+        if not (isinstance(state, Leader) and len(state.voters) == TWO_VOTERS):
+            self._administer(RemoveRaftVoterRequest(node, self._world.nodes[node].directory))
+
+    def _change(self) -> None:
+        self._world.random.choice((self._add_voter, self._remove_voter, self._remove_leader))()
+
+    def _change_twice(self) -> None:
+        """A change while another one is under way."""
+        self._change()
+        self._world.after(self._world.random.uniform(0, 8), self._change)
+
+    def _change_and_fail(self) -> None:
+        """A leader that fails with a change under way."""
+        self._change()
+        fail = self._world.random.choice((self._kill, self._isolate, self._partition))
+        self._world.after(self._world.random.uniform(0, 12), fail)
 
     # --- kinds ---
 

@@ -23,12 +23,14 @@ from emulator.machines.node.metadata_log import MetadataLog
 from protocol.errors import ErrorCode
 from protocol.ids import NO_BROKER, BrokerId, LeaderEpoch, Offset
 from protocol.messages.quorum_messages import QuorumFetchResponse, VoteResponse
+from verification.quorum import voter_mutants
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from controller.quorum.epoch_states import EpochState
     from controller.quorum.quorum_log import QuorumLog
+    from controller.quorum.voter_sets import ReplicaKey
     from verification.mutants.mutant import Patches
 
 
@@ -44,10 +46,10 @@ class QuorumMutant(msgspec.Struct, frozen=True):
 
 
 def votes_twice() -> Patches:
-    def grants(state: EpochState, candidate: BrokerId, log_is_up_to_date: bool) -> bool:
+    def grants(state: EpochState, candidate: ReplicaKey, log_is_up_to_date: bool) -> bool:
         return log_is_up_to_date and isinstance(state, Unattached | Prospective)
 
-    def add_vote(self: QuorumState, now_ms: float, candidate: BrokerId) -> None:
+    def add_vote(self: QuorumState, now_ms: float, candidate: ReplicaKey) -> None:
         self.state.voted = NO_BROKER
         add(self, now_ms, candidate)
 
@@ -136,11 +138,11 @@ def commits_without_a_majority() -> Patches:
 def counts_observers() -> Patches:
     note_fetch = Leader.note_fetch
 
-    def noted(self: Leader, replica: BrokerId, offset: Offset, now_ms: float) -> bool:
-        if replica not in self.log_ends:
-            self.log_ends[replica] = offset
+    def noted(self: Leader, replica: ReplicaKey, offset: Offset, now_ms: float) -> bool:
+        if replica.id not in self.log_ends:
+            self.log_ends[replica.id] = offset
             ends = sorted(self.log_ends.values(), reverse=True)
-            del self.log_ends[replica]
+            del self.log_ends[replica.id]
             reached = ends[len(self.voters) // 2]
             if reached <= max(self.epoch_start, self.high_watermark):
                 return False
@@ -243,6 +245,43 @@ QUORUM_MUTANTS: dict[str, QuorumMutant] = {
     "never-checks-its-quorum": QuorumMutant("an isolated leader stays", never_checks_its_quorum, ("check-quorum",)),
     "takes-an-older-epochs-response": QuorumMutant(
         "a response of an earlier epoch counts", takes_an_older_epochs_response, (*ELECTED, *LOST, "log-matching"),
+    ),
+    "changes-voters-twice-at-once": QuorumMutant(
+        "a change of the voters does not wait for the one before", voter_mutants.changes_voters_twice_at_once,
+        ("one-voter-change",),
+    ),
+    "counts-a-voter-twice": QuorumMutant(
+        "a leader counts its own log twice", voter_mutants.counts_a_voter_twice, LOST,
+    ),
+    "counts-itself-after-its-removal": QuorumMutant(
+        "a leader counts its own log after its removal", voter_mutants.counts_itself_after_its_removal, LOST,
+    ),
+    "counts-the-voters-before": QuorumMutant(
+        "a leader and its voters use the set before the last", voter_mutants.counts_the_voters_before,
+        (*LOST, *ELECTED, "no-progress", "one-voter-change"),
+    ),
+    "keeps-truncated-voters": QuorumMutant(
+        "voters whose record was truncated count", voter_mutants.keeps_truncated_voters,
+        (*LOST, *ELECTED, "one-voter-change", "no-progress"),
+    ),
+    "snapshots-uncommitted-records": QuorumMutant(
+        "a snapshot ends above the high watermark", voter_mutants.snapshots_uncommitted_records,
+        ("snapshot-committed",),
+    ),
+    "loads-a-half-written-snapshot": QuorumMutant(
+        "a snapshot whose writing was interrupted counts", voter_mutants.loads_a_half_written_snapshot,
+        ("snapshot-content", "no-failure", "monotone-epoch"),
+    ),
+    "snapshots-without-voters": QuorumMutant(
+        "a snapshot has no voters", voter_mutants.snapshots_without_voters, ("no-progress", *LOST),
+    ),
+    "deletes-the-log-before-a-snapshot": QuorumMutant(
+        "records are deleted that no snapshot has", voter_mutants.deletes_the_log_before_a_snapshot,
+        ("snapshot-at-log-start",),
+    ),
+    "loads-an-earlier-snapshot": QuorumMutant(
+        "a state machine loads another snapshot than the latest", voter_mutants.loads_an_earlier_snapshot,
+        ("snapshot-content", "crashed"),
     ),
 }  # fmt: skip
 

@@ -15,6 +15,7 @@ from protocol.versions import KRAFT_LADDER
 from verification.quorum.quorum_faults import QuorumFaults
 from verification.quorum.quorum_world import QuorumWorld
 
+WITH_VOTERS_IN_LOG = KRAFT_LADDER[KRAFT_LADDER.index("3.9") :]
 FAULTS_MS = 12_000.0
 SETTLES_MS = 40_000.0
 """Limit for the return to work: elections and backoffs of 4 s at most, repeatedly."""
@@ -43,7 +44,12 @@ def drawn_world(seed: int) -> QuorumWorld:
     versions = [random.choice(KRAFT_LADDER)]
     if random.random() < 0.3:
         versions.append(random.choice(KRAFT_LADDER))
-    return QuorumWorld(seed, voters, random.choice((0, 0, 1, 2)), versions)
+    observers = random.choice((0, 0, 1, 2))
+    dynamic = random.random() < 0.4
+    if dynamic:
+        versions = [random.choice(WITH_VOTERS_IN_LOG) for _ in versions]
+    snapshot_records = random.choice((0, 10, 25))
+    return QuorumWorld(seed, voters, observers, versions, dynamic=dynamic, snapshot_records=snapshot_records)
 
 
 def play_quorum_seed(seed: int) -> SeedResult:
@@ -51,6 +57,7 @@ def play_quorum_seed(seed: int) -> SeedResult:
     world = drawn_world(seed)
     releases = "+".join(sorted({one.version for one in world.nodes.values()}))
     setup = f"{len(world.voters)} voters, {len(world.nodes) - len(world.voters)} observers, {releases}"
+    setup += f", {'dynamic' if world.dynamic else 'static'}, snapshots every {world.snapshot_records}"
     broken, text = "", ""
     try:
         if not _plays(world):

@@ -2,6 +2,8 @@
 
 Each step of a machine is checked by the invariants. A response reaches only the incarnation that sent the request, as
 its connection ends with it.
+
+The state machine of a node is a digest of all committed batches. A node writes a snapshot of it every few records.
 """
 
 from __future__ import annotations
@@ -9,11 +11,13 @@ from __future__ import annotations
 import heapq
 from random import Random
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 from controller.quorum.election_file import Election, decode_election
 from controller.quorum.leader_state import Leader
 from controller.quorum.quorum_inputs import (
     AppendRequested,
+    Committed,
     QuorumEffect,
     QuorumFailed,
     QuorumInput,
@@ -24,10 +28,13 @@ from controller.quorum.quorum_inputs import (
     ResponseReceived,
     SendRequest,
     ShutdownCompleted,
+    SnapshotCommitted,
+    SnapshotRequested,
     WakeUp,
     WokenUp,
 )
 from controller.quorum.quorum_invariants import InvariantBroken, NodeView, QuorumInvariants
+from controller.quorum.quorum_log import BOOTSTRAP_SNAPSHOT, SnapshotId
 from controller.quorum.quorum_node import QuorumNode
 from controller.quorum.settings import QuorumSettings
 from emulator.machines.node.metadata_log import ElectionFile, MetadataLog
@@ -36,13 +43,22 @@ from emulator.storage.memory_files import MemoryFiles
 from emulator.topology import KRAFT
 from protocol.chance import Chance
 from protocol.gates import gates_for
-from protocol.ids import BrokerId, LeaderEpoch
+from protocol.ids import FIRST_OFFSET, NO_BROKER, BrokerId, LeaderEpoch
 from protocol.machine import Now
-from protocol.messages.quorum_messages import QuorumFetchRequest, VoteRequest
+from protocol.messages.quorum_messages import (
+    FetchSnapshotRequest,
+    QuorumFetchRequest,
+    QuorumResponse,
+    VoteRequest,
+)
+from protocol.records.compact_fields import uuid_text
+from protocol.records.quorum_control_records import KRaftVersion, SnapshotHeader, Voter, Voters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+RETENTION_BYTES = 3000
+CLEANING_PERIOD_MS = 1500.0
 WALL_START_MS = 1_700_000_000_000.0
 LATENCY_MS = (0.2, 4.0)
 
@@ -50,7 +66,8 @@ LATENCY_MS = (0.2, 4.0)
 class SimulatedNode:
     """One node. `machine`: None while it is dead.
 
-    `operations_left`: storage operations until a planned death, -1: none is planned.
+    `operations_left`: storage operations until a planned death, -1: none is planned. `applied`, `digest`: end and state
+    of its state machine. `directory`: of its disk.
     """
 
     def __init__(self, node: BrokerId, version: str) -> None:
@@ -63,6 +80,10 @@ class SimulatedNode:
         self.wakes = 0
         self.paused_until_ms = 0.0
         self.operations_left = -1
+        self.applied = FIRST_OFFSET
+        self.digest = 0
+        self.disks = 0
+        self.snapshot_end = FIRST_OFFSET
         self.election: Election | None = None
         """The content of the election's file, as far as it was read since the last write."""
 
@@ -73,7 +94,15 @@ class SimulatedNode:
             with self.files.unwatched():
                 data = ElectionFile(self.files).read()
             election = self.election = Election(LeaderEpoch(0)) if data is None else decode_election(data)
-        return NodeView(self.node, election, self.machine.state if self.machine else None, self.log)
+        machine = self.machine
+        if machine is None:
+            return NodeView(self.node, election, None, self.log)
+        return NodeView(self.node, election, machine.state, self.log, machine.voter_history)
+
+    @property
+    def directory(self) -> str:
+        """Uuid of the present disk."""
+        return uuid_text(b"%016d" % (self.node * 1000 + self.disks))
 
 
 class _WatchedFile:
@@ -95,12 +124,28 @@ class _WatchedFile:
 
 
 class QuorumWorld:
-    """Nodes 0 to `voters` - 1 vote, the next `observers` observe; `versions`: of each node."""
+    """Nodes 0 to `voters` - 1 vote, the next `observers` observe; `versions`: of each node.
 
-    def __init__(self, seed: int, voters: int, observers: int, versions: Sequence[str]) -> None:
+    `dynamic`: the voters are in the log, and any node may become one. `snapshot_records`: records between two snapshots
+    of a node, 0: none. `auto_join`: observers ask to become voters.
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        voters: int,
+        observers: int,
+        versions: Sequence[str],
+        *,
+        dynamic: bool = False,
+        snapshot_records: int = 0,
+        auto_join: bool = False,
+    ) -> None:
         self.random = Random(seed)
         self.now_ms = 0.0
-        self.settings = QuorumSettings()
+        self.dynamic = dynamic
+        self.snapshot_records = snapshot_records
+        self.settings = QuorumSettings(auto_join_enable=auto_join, metadata_max_retention_bytes=RETENTION_BYTES)
         self.voters = [BrokerId(number) for number in range(voters)]
         everyone = [BrokerId(number) for number in range(voters + observers)]
         self.nodes = {node: SimulatedNode(node, versions[node % len(versions)]) for node in everyone}
@@ -112,9 +157,13 @@ class QuorumWorld:
         self.late_share = 0.0
         self.steps = 0
         self.appended = 0
+        self.answers: list[QuorumResponse] = []
+        """Responses to administrators' requests."""
         self.failed: list[str] = []
         """Nodes that could not go on; a failure is an outcome of a lost disk alone."""
-        self.logs = {node: one.log for node, one in self.nodes.items()}
+        self.logs: dict[BrokerId, MetadataLog] = {}
+        for one in self.nodes.values():
+            self._format(one, self.voters)
         self._heap: list[tuple[float, int, Callable[[], None]]] = []
         self._number = 0
 
@@ -142,9 +191,15 @@ class QuorumWorld:
             return
         one.incarnation += 1
         one.paused_until_ms = 0.0
+        one.applied, one.digest = FIRST_OFFSET, 0
         draw = Chance(self.random.getrandbits(32)).below
         gates = gates_for(one.version, metadata=KRAFT)
-        one.machine = QuorumNode(node, self.voters, self.settings, gates, one.log, _WatchedFile(one), draw)
+        static = () if self.dynamic else self.voters
+        one.machine = QuorumNode(
+            node, static, self.settings, gates, one.log, _WatchedFile(one), draw,
+            directory=one.directory if self.dynamic else "", host=f"node-{node}", servers=tuple(self.nodes),
+            may_vote=self.dynamic, cleaning_period_ms=CLEANING_PERIOD_MS,
+        )  # fmt: skip
         self._step(one, QuorumStarted())
 
     def kill(self, node: BrokerId, *, power_loss: bool) -> None:
@@ -171,9 +226,18 @@ class QuorumWorld:
         one.machine = None
         one.election = None
         one.files = MemoryFiles()
-        self._opened(one)
+        one.disks += 1
+        self._format(one, ())
         self.invariants.restarted(node)
         self.invariants.lost_disk(node)
+
+    def _format(self, one: SimulatedNode, voters: Sequence[BrokerId]) -> None:
+        """A new disk; that of a first voter has a snapshot with all first voters."""
+        self._opened(one)
+        if self.dynamic and one.node in voters:
+            known = tuple(Voter(voter, self.nodes[voter].directory, f"node-{voter}") for voter in voters)
+            control = (SnapshotHeader(0), KRaftVersion(1), Voters(known))
+            one.log.store_snapshot(BOOTSTRAP_SNAPSHOT, control, (), WALL_START_MS)
 
     def _opened(self, one: SimulatedNode) -> None:
         one.log = self.logs[one.node] = MetadataLog.open(one.files)
@@ -234,7 +298,7 @@ class QuorumWorld:
             self.kill(one.node, power_loss=True)
             self.after(self.random.uniform(50, 3000), lambda: self.start(one.node))
             return
-        if isinstance(event, RequestReceived) and isinstance(event.request, QuorumFetchRequest):
+        if isinstance(event, RequestReceived) and isinstance(event.request, QuorumFetchRequest | FetchSnapshotRequest):
             self.invariants.fetched(one.node, event.sender, self.now_ms)
         self.invariants.check(self.now_ms, one.view, self.logs)
         for effect in effects:
@@ -248,6 +312,10 @@ class QuorumWorld:
             if isinstance(event, RequestReceived) and isinstance(event.request, VoteRequest):
                 self.invariants.responded(one.view, event.request, effect)
             self._carry_response(one, effect)
+        elif isinstance(effect, Committed):
+            self._apply(one, effect)
+        elif isinstance(effect, SnapshotCommitted):
+            self._load(one, SnapshotId(effect.end, effect.epoch))
         elif isinstance(effect, WakeUp):
             one.wakes += 1
             wakes = one.wakes
@@ -262,6 +330,32 @@ class QuorumWorld:
         elif isinstance(effect, ShutdownCompleted):
             self.kill(one.node, power_loss=False)
             self.after(self.random.uniform(50, 2000), lambda: self.start(one.node))
+
+    # --- state machines ---
+
+    def _apply(self, one: SimulatedNode, committed: Committed) -> None:
+        """Apply committed batches, and write a snapshot after some of them."""
+        assert committed.start == one.applied, (committed, one.applied)
+        headers = one.log.batches(committed.start, committed.end)
+        for header in headers:
+            one.digest = crc32(b"%d %d" % (header.leader_epoch, header.crc), one.digest)
+        one.applied = committed.end
+        self.invariants.applied(one.node, committed.end, one.digest, snapshot=False)
+        if self.snapshot_records and one.applied >= one.snapshot_end + self.snapshot_records:
+            one.snapshot_end = one.applied
+            state = [b"%d" % one.digest]
+            requested = SnapshotRequested(one.applied, headers[-1].leader_epoch, headers[-1].max_timestamp_ms, state)
+            self.after(0.0, lambda: self.give(one.node, requested))
+
+    def _load(self, one: SimulatedNode, snapshot: SnapshotId) -> None:
+        """Replace the state by that of a snapshot."""
+        try:
+            values = one.log.snapshot_values(snapshot)
+        except ValueError as error:
+            raise InvariantBroken("snapshot-content", f"node {one.node}: {error}") from error
+        one.applied = one.snapshot_end = snapshot.end
+        one.digest = int(values[0]) if values else 0
+        self.invariants.applied(one.node, snapshot.end, one.digest, snapshot=True)
 
     def _wake(self, one: SimulatedNode, incarnation: int, wakes: int) -> None:
         if one.wakes != wakes:
@@ -289,6 +383,9 @@ class QuorumWorld:
             self.after(self._latency_ms(), arrive)
 
     def _carry_response(self, one: SimulatedNode, effect: Respond) -> None:
+        if effect.receiver == NO_BROKER:  # an administrator
+            self.answers.append(effect.response)
+            return
         other = self.nodes[effect.receiver]
         incarnation, correlation = effect.correlation >> 32, effect.correlation & 0xFFFFFFFF
         received = ResponseReceived(one.node, correlation, effect.response)

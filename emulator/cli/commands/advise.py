@@ -35,6 +35,8 @@ from emulator.runs.settings_files import read_settings_files
 from emulator.worlds.cluster_file.compose_files import NoClusterFile
 
 SEEDS = "1..3"
+SEEDS_OF_KRAFT = "1..2"
+"""A quorum of controllers makes a run three times as long."""
 SEEDS_OF_PAIRS = "1..1"
 FOLDER = "runs/advice"
 
@@ -44,7 +46,7 @@ def advise_command(files: tuple[str, ...], options: AdviseOptions) -> int:
     """Write verdict, table and reasons to stdout; errors and progress to stderr."""
     began_s = monotonic()
     limit_s = _check_extent(options)
-    seeds = parse_seeds(options.seeds or SEEDS)
+    given_seeds = None if options.seeds is None else parse_seeds(options.seeds)
     folder = options.out or Path(FOLDER)
     check_places({"--html": options.html}, folder)
     require_spark(options.master)
@@ -59,6 +61,7 @@ def advise_command(files: tuple[str, ...], options: AdviseOptions) -> int:
     base = _only(options.fault, base_of(requested, options.kafka_version, cluster))
     base = msgspec.structs.replace(base, warnings=(*notes, *base.warnings))
     choice = msgspec.structs.replace(requested, kafka_version=base.version)
+    seeds = given_seeds or parse_seeds(SEEDS_OF_KRAFT if base.cluster.in_kraft else SEEDS)
     campaign = options_of(choice, base, seeds)
     with players_of(options.master) as players:
         player = FaultPlayer(players)

@@ -1,6 +1,7 @@
 """`faultline explain RUN VALUE|OFFSET`: a record's history as a chain of causes.
 
-The chain has the record's sends, appends, acknowledgements and truncations.
+The chain has the record's sends, appends, acknowledgements and truncations; in KRaft mode also elections, ISR changes
+and fenced brokers between the first and the last of them.
 """
 
 import sys
@@ -11,6 +12,7 @@ from typing import Any
 import msgspec
 
 from emulator.cli.commands.command_errors import CommandFailed, reports_errors
+from emulator.cli.commands.explain_metadata import METADATA, committed_states, registrations
 from emulator.exit_codes import HELD
 from emulator.runs.run_events import LeftOut, Line, NoEvents, TooManyEvents, by_topic_partition, left_out_lines, read
 from protocol.errors import error_name
@@ -21,8 +23,9 @@ from protocol.numbers import number_in
 FOLLOWED = (
     "operation_invoked", "attempt_sent", "attempt_ended", "operation_ended",
     "batch_appended", "duplicate_answered", "log_truncated", "high_watermark_moved",
-    "log_loaded", "log_created", "log_deleted",
+    "log_loaded", "log_created", "log_deleted", *METADATA,
 )  # fmt: skip
+NODE_WIDTH = 10
 NO_ANSWER = -2
 """Error code in events for an attempt without a response."""
 ACKS = {-1: "acks=all", 0: "acks=0", 1: "acks=1"}
@@ -77,11 +80,12 @@ def explain_command(run_directory: Path, subject: str, /, *, partition: str | No
         moments = [moment for life in lives.values() for moment in life]
         print(msgspec.json.format(msgspec.json.encode(moments), indent=2).decode())
         return HELD
+    width = max(NODE_WIDTH, *(len(moment.node) for life in lives.values() for moment in life))
     for number, (name, life) in enumerate(lives.items()):
         if len(lives) > 1:
             print(("\n" if number else "") + name)
         for moment in life:
-            print(f"{moment.at_ms / 1000:9.3f} s  {moment.node:<10} {moment.text}  [{moment.cause}]")
+            print(f"{moment.at_ms / 1000:9.3f} s  {moment.node:<{width}} {moment.text}  [{moment.cause}]")
     return HELD
 
 
@@ -95,14 +99,30 @@ def lives_of(events: list[Line], subject: str) -> dict[str, list[Moment]]:
         lives = {topic_partition: _life_of_offset(there, offset) for topic_partition, there in of_each.items()}
     else:
         return {}
+    of_brokers = list(registrations(events))
     named = {
         name: [
-            Moment(name, event["at_ms"], event["node"], text, event["cause"]) for event, text in lives[topic_partition]
+            Moment(name, event["at_ms"], event["node"], text, event["cause"])
+            for event, text in _with_metadata(list(lives[topic_partition]), of_each[topic_partition], of_brokers)
         ]
         for topic_partition in sorted(lives)
         if (name := _partition_name(*topic_partition))
     }
     return {name: life for name, life in named.items() if life}
+
+
+def _with_metadata(
+    life: list[tuple[Line, str]], events: list[Line], of_brokers: list[tuple[Line, str]]
+) -> list[tuple[Line, str]]:
+    """A record's history with the states and registrations that were committed meanwhile."""
+    if not life:
+        return []
+    first_ms, last_ms = life[0][0]["at_ms"], life[-1][0]["at_ms"]
+    states = list(committed_states(events))
+    replicas = {f"broker-{number}" for state, _ in states for number in state["replicas"].split(",")}
+    fencing = [(event, text) for event, text in of_brokers if f"broker-{event['broker']}" in replicas]
+    meanwhile = [one for one in (*states, *fencing) if first_ms <= one[0]["at_ms"] <= last_ms]
+    return sorted((*life, *meanwhile), key=lambda one: one[0]["at_ms"])
 
 
 def _is_among(subject: str, values: list[str]) -> bool:

@@ -1,7 +1,7 @@
 """Promises of a KRaft cluster's metadata log.
 
-They are judged from the disks and controllers of a finished simulated run. No record is ever removed from the log, so a
-replay at the end shows each state that the cluster was in.
+They are judged from the disks and controllers of a finished simulated run. A replay at the end shows each state that
+the cluster was in, from the earliest snapshot on if no node has the whole log.
 """
 
 from collections.abc import Iterator, Mapping
@@ -36,7 +36,7 @@ def metadata_log_broken(world: SimulatedWorld, version: str) -> Iterator[Broken]
         return
     yield from _different(logs)
     yield from _images(world, logs)
-    longest = max(logs.values(), key=len)
+    longest = max(logs.values(), key=lambda batches: (not batches[:1] or not batches[0].is_snapshot, len(batches)))
     yield from broken_states(
         longest,
         elects_fenced=gates.elects_fenced_last_known_leader,
@@ -49,7 +49,11 @@ def _different(logs: Mapping[str, list[MetadataBatch]]) -> Iterator[Broken]:
     """Committed batches that differ between two nodes."""
     longest = max(logs, key=lambda name: len(logs[name]))
     for name, batches in logs.items():
-        for mine, other in zip(batches, logs[longest], strict=False):
+        others = {batch.base_offset: batch for batch in logs[longest]}
+        for mine in batches:
+            other = others.get(mine.base_offset)
+            if mine.is_snapshot or other is None or other.is_snapshot:
+                continue  # records that one of them has in a snapshot alone
             if mine != other:
                 text = f"{name} has committed {mine} to the metadata log, {longest} {other}"
                 yield Broken("metadata-log", text, offset=mine.base_offset)
@@ -88,7 +92,7 @@ def broken_states(
             changed = isinstance(record, PartitionChangeRecord)  # one batch may have several decisions
             before = _partition_of(image, record) if changed else None
             known = image.brokers.get(record.broker) if isinstance(record, RegisterBrokerRecord) else None
-            image.apply(record, Offset(batch.base_offset + index))
+            image.apply(record, Offset(batch.offset_of(index)))
             if isinstance(record, RegisterBrokerRecord):
                 registered = True
                 if known is not None and record.epoch < known.epoch:

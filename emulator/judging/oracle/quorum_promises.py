@@ -36,7 +36,7 @@ def metadata_divergence(truth: Truth) -> Iterator[Violation]:
     for life in truth.metadata_lives:
         reached = max((end for _, end, _, _ in life.committed), default=-1)
         for base_offset, end, *_ in batches.difference(life.committed):
-            if end <= reached:
+            if life.loaded < end <= reached:
                 without.setdefault(base_offset, set()).add(life.node)
     for offset, nodes in sorted(without.items()):
         some = " and ".join(sorted(nodes))

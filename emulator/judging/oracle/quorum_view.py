@@ -51,6 +51,8 @@ class QuorumView:
         batches = [*member.committed_batches(self._next)]
         self._next = member.next_offset
         for batch in batches:
-            if not batch.changes_nothing:
+            if batch.is_snapshot:
+                life.loaded = batch.end
+            elif not batch.changes_nothing:
                 life.committed.append((batch.base_offset, batch.end, batch.epoch, batch.digest))
         return batches

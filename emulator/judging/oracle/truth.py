@@ -144,6 +144,7 @@ class MetadataLife(msgspec.Struct):
 
     - `committed`: batches that it has read below its high watermark, as (base offset, end, epoch, digest); without
       those of no-op and control records alone
+    - `loaded`: end of the last snapshot that it has loaded; it does not read the batches below
     - `leaders`: {epoch of the quorum: the leaders that it has known in it}
     - `highest`: its highest high watermark; `fell`: the highest one and the first smaller value, of it or of the end of
       its log
@@ -155,6 +156,7 @@ class MetadataLife(msgspec.Struct):
     leaders: dict[int, set[int]] = {}
     highest: int = -1
     fell: tuple[int, int] | None = None
+    loaded: int = 0
 
 
 class QuiescentPeriod(msgspec.Struct, frozen=True):

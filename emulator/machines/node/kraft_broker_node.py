@@ -127,6 +127,7 @@ class KraftBrokerNode:
         self._stopping = False
         self._ending = False
         self.member.on_batches = self._committed
+        self.member.image = lambda: self.publishing.image
         self.member.on_leader = self._leader_changed
         self.member.on_failed = self._member_failed
 
@@ -201,7 +202,7 @@ class KraftBrokerNode:
     def _accepted(self, event: ConnectionAccepted, out: Outbox) -> None:
         part = self.controller_part
         if event.purpose == QUORUM:
-            if self.member.is_voter:
+            if self.member.may_vote:
                 self.member.accept(event, out)
             else:
                 out.close(event.connection)

@@ -49,6 +49,7 @@ class KraftControllerNode:
         self.member = QuorumMember(node, topology, settings, version, files)
         self.part = ControllerPart(settings, version, self.member, self._out, make_controller)
         self.member.on_batches = self.part.committed
+        self.member.image = lambda: self.part.image
         self.member.on_leader = self.part.leader_changed
         self.member.on_failed = self._failed
         self._stopping = False

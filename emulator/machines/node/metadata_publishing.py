@@ -86,6 +86,8 @@ class MetadataPublishing:
         for batch in batches:
             self.image.apply_batch(batch)
             self._has_records = self._has_records or bool(batch.records)
+            if batch.is_snapshot:
+                self._changed = True
             if not self._changed:
                 self._changed = any(not isinstance(record, NoOpRecord) for record in batch.records)
         self._context.registrations = self.image.brokers

@@ -9,17 +9,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import inf
 from typing import Any, Final
 
+from controller.kraft.image_records import image_records
+from controller.kraft.metadata_image import MetadataImage
 from controller.quorum import quorum_inputs as q
 from controller.quorum.leader_state import Leader
+from controller.quorum.quorum_log import SnapshotId
 from controller.quorum.quorum_node import QuorumNode
 from controller.quorum.settings import QuorumSettings
+from emulator.machines.node.controller_format import formatted
 from emulator.machines.node.metadata_log import ElectionFile, MetadataLog
 from emulator.machines.node.quorum_connections import PeerConnection
 from emulator.machines.node.quorum_message_validation import is_valid_request, is_valid_response
+from emulator.machines.node.snapshot_schedule import SnapshotSchedule
 from emulator.storage.files import Files, StorageError
 from emulator.topology import KRAFT, Node, Topology, identifier_of
 from protocol.chance import Chance
-from protocol.events import MetadataCommitted, QuorumStateChanged
+from protocol.events import MetadataCommitted, MetadataSnapshot, QuorumStateChanged
 from protocol.gates import gates_for
 from protocol.ids import FIRST_OFFSET, NO_BROKER, BrokerId, LeaderEpoch, Offset
 from protocol.machine import ConnectionAccepted, ConnectionEvent, ConnectionLost, MessageReceived, Now
@@ -31,6 +36,8 @@ from protocol.records.metadata_records import MetadataBatch, MetadataRecord
 from protocol.records.schema_fields import UnreadableRecord
 
 WAKE_UP: Final = ("quorum-wake-up",)
+SEGMENT_BYTES: Final = "metadata.log.segment.bytes"
+SEGMENT_BYTES_DEFAULT: Final = 1024**3
 OVERDUE_MS: Final = 100.0
 """Lateness of a wake-up after which it comes before other inputs: the process was paused."""
 UNANSWERED_MAX: Final = 16
@@ -53,7 +60,12 @@ class QuorumMember:
         self, node: Node, topology: Topology, settings: Mapping[str, Any], version: str, files: Files
     ) -> None:
         self.me = identifier_of(node)
-        self._voters = topology.voters
+        self._controllers = topology.voters
+        """{id: name} of all controllers; the voters are among them."""
+        self._first_voters = {voter: self._controllers[voter] for voter in topology.first_voters}
+        """Those of a quorum whose voters are in the log; none: the voters are static."""
+        self._schedule = SnapshotSchedule(settings, gates_for(version, metadata=KRAFT))
+        self._segment_bytes = int(settings.get(SEGMENT_BYTES, SEGMENT_BYTES_DEFAULT))
         self._peer_ids = {
             node.name: identifier_of(node) for node in topology.nodes if {"broker", "controller"} & set(node.roles)
         }
@@ -73,7 +85,7 @@ class QuorumMember:
         self._received = 0
         self._wake_at_ms = inf
         self._failed = False
-        self._notices: deque[q.Committed | q.LeaderChanged | q.QuorumFailed] = deque()
+        self._notices: deque[q.Committed | q.SnapshotCommitted | q.LeaderChanged | q.QuorumFailed] = deque()
         self._delivering = False
         self._next = FIRST_OFFSET
         self._emitted = ("", LeaderEpoch(-1), NO_BROKER, False)
@@ -82,22 +94,30 @@ class QuorumMember:
         self.on_batches: Callable[[Now, Sequence[MetadataBatch]], None] = lambda now, batches: None
         self.on_leader: Callable[[Now, BrokerId, LeaderEpoch], None] = lambda now, leader, epoch: None
         self.on_failed: Callable[[Now, str], None] = lambda now, reason: None
+        self.image: Callable[[], MetadataImage] = MetadataImage
+        """The state after the batches that `on_batches` has reported, for a snapshot."""
         self.on_state: Callable[[Now], None] = lambda now: None
         """Called after each change of state, epoch or leader."""
 
     def start(self, now: Now, out: Outbox, chance: Chance) -> None:
         """Load the log and begin."""
         try:
-            self._log = MetadataLog.open(self._files)
-        except StorageError as error:
+            self._log = MetadataLog.open(self._files, self._segment_bytes)
+            directory = self._formatted(self._log, now, chance)
+        except (StorageError, ValueError) as error:
             self._fail(out, str(error))
             self.deliver(now, out)
             return
         gates = gates_for(self._version, metadata=KRAFT)
         store = ElectionFile(self._files)
-        voters = sorted(self._voters)
-        self._node = QuorumNode(self.me, voters, self._settings, gates, self._log, store, chance.below)
-        for voter, name in self._voters.items():
+        voters = () if self._first_voters else sorted(self._controllers)
+        self._node = QuorumNode(
+            self.me, voters, self._settings, gates, self._log, store, chance.below, directory=directory,
+            host=self._controllers.get(self.me, ""), servers=sorted(self._first_voters or self._controllers),
+            may_vote=self.may_vote and bool(self._first_voters),
+        )  # fmt: skip
+        self._schedule.begin(now.mono_ms)
+        for voter, name in self._controllers.items():
             if voter != self.me:
                 self._peers[voter] = PeerConnection(
                     voter, name, self._settings.request_timeout_ms, chance,
@@ -105,6 +125,12 @@ class QuorumMember:
                 )  # fmt: skip
         self._input(now, out, q.QuorumStarted())
         self.deliver(now, out)
+
+    def _formatted(self, log: MetadataLog, now: Now, chance: Chance) -> str:
+        """Directory id of this node; "" while the voters are static, and of a broker."""
+        if not self._first_voters or not self.may_vote:
+            return ""
+        return formatted(self._files, log, self.me, self._first_voters, chance.below, now.wall_ms)
 
     # --- what the process knows and orders ---
 
@@ -118,8 +144,13 @@ class QuorumMember:
         return self._failed or (self._node is not None and self._node.ended)
 
     @property
+    def may_vote(self) -> bool:
+        """Whether this process is a controller: a voter, or an observer that may become one."""
+        return self.me in self._controllers
+
+    @property
     def is_voter(self) -> bool:
-        return self.me in self._voters
+        return self._node.is_voter if self._node is not None else self.may_vote
 
     @property
     def state_name(self) -> str:
@@ -149,7 +180,8 @@ class QuorumMember:
 
     @property
     def voters(self) -> list[BrokerId]:
-        return sorted(self._voters)
+        """The voters that count now, by this node's log."""
+        return self._node.voters if self._node is not None else sorted(self._first_voters or self._controllers)
 
     @property
     def high_watermark(self) -> Offset:
@@ -166,7 +198,7 @@ class QuorumMember:
         return Offset(self.log_end + (len(leader.pending) if leader is not None else 0))
 
     def voter_name(self, voter: BrokerId) -> str | None:
-        return self._voters.get(voter)
+        return self._controllers.get(voter)
 
     def append(self, now: Now, out: Outbox, epoch: LeaderEpoch, records: Sequence[MetadataRecord]) -> Offset | None:
         """Append records in an epoch of this node's leadership; None: it does not lead in it."""
@@ -200,6 +232,8 @@ class QuorumMember:
             notice = self._notices.popleft()
             if isinstance(notice, q.Committed):
                 self._committed(now, out, notice)
+            elif isinstance(notice, q.SnapshotCommitted):
+                self._snapshot_committed(now, out, notice)
             elif isinstance(notice, q.LeaderChanged):
                 self.on_leader(now, notice.leader, notice.epoch)
             else:
@@ -222,7 +256,7 @@ class QuorumMember:
             self._forget(connection)
         elif isinstance(event, MessageReceived) and isinstance(event.message, QuorumRequest):
             unanswered = sum(of == connection for of, _ in self._requests.values())
-            is_valid = is_valid_request(event.message, self._accepted[connection], self._voters)
+            is_valid = is_valid_request(event.message, self._accepted[connection], self._controllers)
             if unanswered >= UNANSWERED_MAX or not is_valid:
                 self._forget(connection)
                 out.close(connection)
@@ -242,7 +276,7 @@ class QuorumMember:
     def _answered(
         self, now: Now, out: Outbox, peer: BrokerId, correlation: int, response: QuorumResponse | None
     ) -> None:
-        if response is None or not is_valid_response(response, self._voters, self.log_end):
+        if response is None or not is_valid_response(response, self._controllers, self.log_end):
             self._input(now, out, q.RequestFailed(peer, correlation))
         else:
             self._input(now, out, q.ResponseReceived(peer, correlation, response))
@@ -280,8 +314,11 @@ class QuorumMember:
             elif isinstance(effect, q.WakeUp):
                 self._wake_at_ms = effect.at_ms
                 out.set_timer(WAKE_UP, max(0.0, effect.at_ms - now.mono_ms), self._woken_up)
-            elif isinstance(effect, q.Committed | q.LeaderChanged | q.QuorumFailed):
+            elif isinstance(effect, q.Committed | q.SnapshotCommitted | q.LeaderChanged | q.QuorumFailed):
                 self._notices.append(effect)
+            elif isinstance(effect, q.SnapshotStored):
+                action = "downloaded" if effect.downloaded else "written"
+                out.emit(MetadataSnapshot(action, effect.epoch, effect.end))
             elif isinstance(effect, q.ShutdownCompleted):
                 self._then()
         self._emit_state(now, out, node)
@@ -329,10 +366,18 @@ class QuorumMember:
     def committed_batches(self, start: Offset = FIRST_OFFSET) -> Iterator[MetadataBatch]:
         """The batches that `on_batches` has reported, from `start` on.
 
+        A snapshot comes first in place of what the log lacks.
+
         Raises StorageError, RecordsError, UnreadableRecord.
         """
-        if self._log is not None:
-            yield from self._log.decoded(start, self._next)
+        log = self._log
+        if log is None:
+            return
+        if start < log.start:
+            snapshot = log.snapshots[0]
+            yield log.decoded_snapshot(snapshot)
+            start = snapshot.end
+        yield from log.decoded(start, self._next)
 
     def _committed(self, now: Now, out: Outbox, notice: q.Committed) -> None:
         """Report committed batches. An unreadable record is fatal, as in Kafka."""
@@ -348,3 +393,26 @@ class QuorumMember:
                 out.emit(MetadataCommitted(batch.epoch, batch.base_offset, batch.end, batch.digest))
         if batches:
             self.on_batches(now, batches)
+            self._write_snapshot(now, out, batches)
+
+    def _snapshot_committed(self, now: Now, out: Outbox, notice: q.SnapshotCommitted) -> None:
+        """Report a snapshot in place of all earlier batches. A damaged one is fatal."""
+        assert self._log is not None
+        try:
+            batch = self._log.decoded_snapshot(SnapshotId(notice.end, notice.epoch))
+        except (StorageError, RecordsError, UnreadableRecord) as error:
+            self._fail(out, str(error))
+            return
+        self._next = notice.end
+        self._schedule.begin(now.mono_ms)
+        if batch.end > 0:
+            out.emit(MetadataSnapshot("loaded", batch.epoch, batch.end, batch.digest))
+            self.on_batches(now, [batch])
+
+    def _write_snapshot(self, now: Now, out: Outbox, batches: Sequence[MetadataBatch]) -> None:
+        """Write a snapshot of the process' image, if one is due. Source: SnapshotGenerator."""
+        size_bytes, last = sum(batch.size_bytes for batch in batches), batches[-1]
+        if self.ended or not self._schedule.is_due(now.mono_ms, size_bytes):
+            return
+        values = [encode_metadata_record(record) for record in image_records(self.image())]
+        self._input(now, out, q.SnapshotRequested(self._next, last.epoch, last.timestamp_ms, values))

@@ -80,7 +80,7 @@ class QuorumObservers:
 def committed_batch(batch: MetadataBatch) -> CommittedBatch:
     """The batch as observers receive it."""
     values = [encode_metadata_record(record) for record in batch.records]
-    return CommittedBatch(Offset(batch.base_offset), Offset(batch.end), batch.epoch, values)
+    return CommittedBatch(Offset(batch.base_offset), Offset(batch.end), batch.epoch, values, batch.is_snapshot)
 
 
 def describe_quorum(member: QuorumMember, now: Now) -> DescribeQuorumResponse:
@@ -90,17 +90,20 @@ def describe_quorum(member: QuorumMember, now: Now) -> DescribeQuorumResponse:
         return DescribeQuorumResponse(ErrorCode.NOT_LEADER_OR_FOLLOWER, member.leader, member.epoch)
     wall_ms = now.wall_ms - now.mono_ms
 
-    def replica(identifier: BrokerId, log_end: Offset) -> QuorumReplica:
+    def replica(identifier: BrokerId, log_end: Offset, times: FetchTimes | None) -> QuorumReplica:
         if identifier == member.me:
             return QuorumReplica(identifier, log_end, int(now.wall_ms), int(now.wall_ms))
-        times = leader.fetch_times.get(identifier, FetchTimes(-1.0, -1.0, Offset(-1)))
+        times = times or FetchTimes(-1.0, -1.0, Offset(-1))
         last, caught_up = (int(at_ms + wall_ms) if at_ms >= 0 else -1 for at_ms in times[:2])
         return QuorumReplica(identifier, log_end, last, caught_up)
 
     return DescribeQuorumResponse(
         0, member.me, member.epoch, leader.high_watermark,
-        [replica(*one) for one in sorted(leader.log_ends.items())],
-        [replica(*one) for one in sorted(leader.active_observers(now.mono_ms).items())],
+        [replica(voter, end, leader.times_of(voter)) for voter, end in sorted(leader.log_ends.items())],
+        [
+            replica(key.id, end, leader.fetch_times.get(key))
+            for key, end in sorted(leader.active_observers(now.mono_ms).items())
+        ],
     )  # fmt: skip
 
 

@@ -77,8 +77,14 @@ _RECEIVED = "eceived LeaderAndIsrRequest with correlation id {correlation} from 
 _UNAVAILABLE = "but cannot become follower since the new leader {leader} is unavailable."
 _NOT_HIGHER = _ITS_EPOCH + " is not higher than the current leader epoch {current_epoch}"
 
+_ONLINE = (
+    "Changed partition {tp} from {position} to OnlinePartition with state LeaderAndIsr(leader={leader}, "
+    "leaderEpoch={leader_epoch}, "
+)
+
 STATE_CHANGE: dict[str, Pattern] = {
-    # `{position}`: NewPartition, OfflinePartition or OnlinePartition; `{isr_list}`: "1, 2".
+    # `{position}`: NewPartition, OfflinePartition or OnlinePartition; `{isr_list}`: "1, 2"; `{isr_epochs}`: the same
+    # with brokers' epochs, which are unknown.
     "partition-online": pattern(
         STATE_CHANGE_LOGGER,
         (
@@ -88,6 +94,13 @@ STATE_CHANGE: dict[str, Pattern] = {
                 "1.1",
                 "Changed partition {tp} from {position} to OnlinePartition with state LeaderAndIsr(leader={leader}, "
                 "leaderEpoch={leader_epoch}, isr=List({isr_list}), zkVersion={zk_version})",
+            ),
+            ("3.2", _ONLINE + "isr=List({isr_list}), leaderRecoveryState=RECOVERED, zkVersion={zk_version})"),
+            ("3.3", _ONLINE + "isr=List({isr_list}), leaderRecoveryState=RECOVERED, partitionEpoch={zk_version})"),
+            (
+                "3.5",
+                _ONLINE + "isrWithBrokerEpoch=List({isr_epochs}), leaderRecoveryState=RECOVERED, "
+                "partitionEpoch={zk_version})",
             ),
         ),
         prefix=_BY_CONTROLLER,

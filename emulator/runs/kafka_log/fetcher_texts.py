@@ -13,6 +13,7 @@ _FETCHER_PREFIX = (
 )
 _FETCHERS = "kafka.server.ReplicaFetcherManager"
 _FETCHERS_PREFIX = "[ReplicaFetcherManager on broker {broker}] "
+_INITIAL = "Added fetcher to broker {source} for partitions {map}({tp} -> InitialFetchState(Some({topic_id}),"
 _RESET = "reset its fetch offset from {log_end} to current leader {source}'s"
 _RESET_CUT = "Replica {broker} for partition {old_tp} reset its fetch offset from {to} to current leader {source}'s"
 _UNKNOWN_OFFSET = "leader replied with an unknown offset in {tp}. "
@@ -178,6 +179,11 @@ FETCHER: dict[str, Pattern] = {
                 + "The initial fetch offset {to} will be used for truncation.",
             ),
             ("2.1", "Truncating partition {tp} to local high watermark {to}"),
+            (
+                "3.1",
+                "Truncating partition {tp} with TruncationState(offset={to}, completed=true) due to local high "
+                "watermark {to}",
+            ),
         ),
         prefix=_FETCHER_PREFIX,
         level=(("0.8.2", WARN), ("2.1", INFO)),
@@ -208,7 +214,7 @@ FETCHER: dict[str, Pattern] = {
         prefix=_FETCHER_PREFIX,
     ),
     "failed": pattern(_FETCHER, (("2.3", "Partition {tp} marked as failed"),), prefix=_FETCHER_PREFIX, level=WARN),
-    # `{host}`: the node's name.
+    # `{host}`: the node's name; `{map}`: HashMap in KRaft mode, else Map.
     "fetcher-added": pattern(
         _FETCHERS,
         (
@@ -237,6 +243,8 @@ FETCHER: dict[str, Pattern] = {
                 "Added fetcher to broker {source} for partitions Map({tp} -> "
                 "InitialFetchState(BrokerEndPoint(id={source}, host={host}:9092),{leader_epoch},{offset}))",
             ),
+            ("3.1", _INITIAL + "BrokerEndPoint(id={source}, host={host}:9092),{leader_epoch},{offset}))"),
+            ("4.4", _INITIAL + "BrokerEndPoint[id={source}, host={host}, port=9092],{leader_epoch},{offset}))"),
         ),
         prefix=_FETCHERS_PREFIX,
     ),

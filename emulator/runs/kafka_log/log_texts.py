@@ -9,8 +9,18 @@ from emulator.runs.kafka_log.pattern import ERROR, STATE_CHANGE_LOGGER, WARN, Pa
 
 # --- kafka.log.Log --------------------------------------------------------------------------------------------------
 
-_LOG = "kafka.log.Log"
-_LOG_PREFIX = (("0.8.2", ""), ("1.0", "[Log partition={tp}, dir={dir}] "))
+_LOG = (
+    ("0.8.2", "kafka.log.Log"), ("3.1", "kafka.log.UnifiedLog"),
+    ("4.1", "org.apache.kafka.storage.internals.log.UnifiedLog"),
+)  # fmt: skip
+_LOG_PREFIX = (
+    ("0.8.2", ""), ("1.0", "[Log partition={tp}, dir={dir}] "), ("3.1", "[UnifiedLog partition={tp}, dir={dir}] "),
+)  # fmt: skip
+_LOADER = (
+    *_LOG[:1], ("3.0", "kafka.log.LogLoader$"), ("3.3", "kafka.log.LogLoader"),
+    ("4.1", "org.apache.kafka.storage.internals.log.LogLoader"),
+)  # fmt: skip
+_LOADER_PREFIX = (*_LOG_PREFIX[:2], ("3.0", "[LogLoader partition={tp}, dir={dir}] "))
 _IN_VAIN = "Truncating {tp} to {to} has no effect as the largest offset in the log is {largest}."
 
 LOG: dict[str, Pattern] = {
@@ -30,21 +40,24 @@ LOG: dict[str, Pattern] = {
         ),
         prefix=_LOG_PREFIX,
     ),
+    # `{done}` of `{segments}` unflushed segments are recovered already.
     "recovering": pattern(
-        _LOG,
+        _LOADER,
         (
             ("0.8.2", "Recovering unflushed segment {segment} in log {tp}."),
             ("1.0", "Recovering unflushed segment {segment}"),
+            ("3.3", "Recovering unflushed segment {segment}. {done}/{segments} recovered for {tp}."),
+            ("4.1", "Recovering unflushed segment {segment}. {done} recovered for {tp}."),
         ),
-        prefix=_LOG_PREFIX,
+        prefix=_LOADER_PREFIX,
     ),
     "corrupted": pattern(
-        _LOG,
+        _LOADER,
         (
             ("0.8.2", "Corruption found in segment {segment} of log {tp}, truncating to offset {log_end}."),
             ("1.0", "Corruption found in segment {segment}, truncating to offset {log_end}"),
         ),
-        prefix=_LOG_PREFIX,
+        prefix=_LOADER_PREFIX,
         level=WARN,
     ),
     "loaded": pattern(_LOG, (("0.8.2", "Completed load of log {tp} with log end offset {log_end}"), ("0.10.2", ""))),
@@ -61,7 +74,18 @@ _ROLE_LOGGER = (("0.8.2", _PARTITION), ("2.6", STATE_CHANGE_LOGGER))
 _ROLE_PREFIX = (*_PARTITION_PREFIX, ("2.6", "[Broker id={broker}] "))
 _STARTS = "{tp} starts at leader epoch {leader_epoch} from offset {log_end} with high watermark {high_watermark}"
 _PREVIOUS = ". Previous leader epoch was {previous_epoch}."
+_STATE_PREVIOUS = "Previous leader {previous} and previous leader epoch was {previous_epoch}."
+_LEADER = (
+    "Leader {tp} with topic id Some({topic_id}) starts at leader epoch {leader_epoch} from offset {log_end} with "
+    "partition epoch {zk_version}, high watermark {high_watermark}, ISR [{isr}], adding replicas [{adding}] and "
+    "removing replicas [{removing}]"
+)
+_FOLLOWER = (
+    "Follower {tp} starts at leader epoch {leader_epoch} from offset {log_end} with partition epoch {zk_version} and "
+    "high watermark {high_watermark}. Current leader is {leader}. "
+)
 _UPDATED = "ISR updated to {isr} and version updated to [{zk_version}]"
+_UPDATED_BARE = "ISR updated to {isr} and version updated to {zk_version}"
 
 PARTITION: dict[str, Pattern] = {
     "shrinking-isr": pattern(
@@ -90,12 +114,21 @@ PARTITION: dict[str, Pattern] = {
     ),
     "isr-written": pattern(
         _PARTITION,
-        (("2.4", "ISR updated to [{isr}] and zkVersion updated to [{zk_version}]"), ("2.8", _UPDATED)),
+        (
+            ("2.4", "ISR updated to [{isr}] and zkVersion updated to [{zk_version}]"),
+            ("2.8", _UPDATED),
+            ("3.1", _UPDATED_BARE),
+        ),
         prefix=_PARTITION_PREFIX,
     ),
     "isr-altered": pattern(
         _PARTITION,
-        (("2.7", "ISR updated from AlterIsr to {isr} and version updated to [{zk_version}]"), ("2.8", _UPDATED)),
+        (
+            ("2.7", "ISR updated from AlterIsr to {isr} and version updated to [{zk_version}]"),
+            ("2.8", _UPDATED),
+            ("3.1", _UPDATED_BARE),
+            ("3.5", "ISR updated to {isr} {under} and version updated to {zk_version}"),
+        ),
         prefix=_PARTITION_PREFIX,
     ),
     "zk-version-outdated": pattern(
@@ -123,10 +156,23 @@ PARTITION: dict[str, Pattern] = {
                 + " ISR [{isr}] addingReplicas [{adding}] removingReplicas [{removing}]"
                 + _PREVIOUS,
             ),
+            ("3.3", _LEADER + _PREVIOUS),
+            ("3.5", _LEADER + " {under}" + _PREVIOUS),
+            ("3.6", _LEADER + " {under}. " + _STATE_PREVIOUS),
         ),
         prefix=_ROLE_PREFIX,
     ),
-    "follows": pattern(_ROLE_LOGGER, (("2.6", "Follower " + _STARTS + _PREVIOUS),), prefix=_ROLE_PREFIX),
+    # `{previous}` of 3.6 to 3.9 is the new leader, and its previous epoch the new one: both are set before the line.
+    "follows": pattern(
+        _ROLE_LOGGER,
+        (
+            ("2.6", "Follower " + _STARTS + _PREVIOUS),
+            ("3.3", _FOLLOWER + "Previous leader epoch was {previous_epoch}."),
+            ("3.6", _FOLLOWER + "Previous leader Some({leader}) and previous leader epoch was {leader_epoch}."),
+            ("4.0", _FOLLOWER + _STATE_PREVIOUS),
+        ),
+        prefix=_ROLE_PREFIX,
+    ),
     "epoch-cached": pattern(
         "kafka.server.epoch.LeaderEpochFileCache",
         (

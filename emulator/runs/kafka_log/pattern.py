@@ -18,7 +18,7 @@ FILES = (SERVER, CONTROLLER, STATE_CHANGE)
 """server.log, controller.log, state-change.log."""
 
 STATE_CHANGE_LOGGER = "state.change.logger"
-CONTROLLER_PACKAGE = "kafka.controller."
+CONTROLLER_PACKAGES = ("kafka.controller.", "org.apache.kafka.controller.")
 
 INFO, WARN, ERROR = "INFO", "WARN", "ERROR"
 
@@ -70,7 +70,7 @@ def file_of(logger: str) -> str:
     """The file that a logger writes to."""
     if logger == STATE_CHANGE_LOGGER:
         return STATE_CHANGE
-    return CONTROLLER if logger.startswith(CONTROLLER_PACKAGE) else SERVER
+    return CONTROLLER if logger.startswith(CONTROLLER_PACKAGES) else SERVER
 
 
 def written(found: Pattern, version: str, wall_ms: float, fields: dict[str, Any]) -> LogLine | None:

@@ -14,13 +14,14 @@ from emulator.runs.kafka_log.fetcher_texts import FETCHER
 from emulator.runs.kafka_log.log_dir_texts import LOG_DIRS
 from emulator.runs.kafka_log.log_texts import LOG, PARTITION
 from emulator.runs.kafka_log.pattern import LogLine, Pattern, written
+from emulator.runs.kafka_log.quorum_texts import QUORUM
 from emulator.topology import broker_name
 from protocol import events as e
 from protocol.gates import Gates
-from protocol.ids import TopicPartition, topic_partition_text
+from protocol.ids import NO_LEADER, TopicPartition, topic_partition_text
 from protocol.kinds import CutReason, IgnoredReason
 
-PATTERNS: dict[str, Pattern] = {**LOG, **PARTITION, **FETCHER, **CONTROLLER, **STATE_CHANGE, **LOG_DIRS}
+PATTERNS: dict[str, Pattern] = {**LOG, **PARTITION, **FETCHER, **CONTROLLER, **STATE_CHANGE, **LOG_DIRS, **QUORUM}
 
 POSITIONS = {
     "created": "NewPartition",
@@ -74,6 +75,9 @@ class Rendering:
         self._zk_version: dict[TopicPartition, int] = {}
         self._removed: dict[TopicPartition, Step] = {}
         self._directory: dict[TopicPartition, str] = {}
+        self._quorum: e.QuorumStateChanged | None = None
+        self._renounced: e.ControllerChanged | None = None
+        self._registered = False
         self._at = 0.0
         self._step: Step = (0, "")
         self._lines: list[LogLine] = []
@@ -95,6 +99,9 @@ class Rendering:
             e.BrokersSeen: lambda event: self._add("brokers-seen", event),
             e.BrokersHandled: lambda event: self._add(f"broker-{event.change}", event),
             e.StateDecided: self._state_decided,
+            e.QuorumStateChanged: self._quorum_changed,
+            e.BrokerRegistrationCommitted: self._registration_changed,
+            e.BrokerLifecycleChanged: self._lifecycle_changed,
             e.ReplicasMarkedOffline: lambda event: self._add("replicas-marked-offline", event),
         }
 
@@ -106,6 +113,7 @@ class Rendering:
     def begin_life(self, broker: Broker) -> None:
         """A new incarnation, perhaps with another version."""
         self._broker = broker
+        self._quorum, self._renounced, self._registered = None, None, False
 
     def lines(self, events: Iterable[Written]) -> Iterator[LogLine]:
         """The lines of these events, in their order."""
@@ -150,8 +158,9 @@ class Rendering:
 
     def _log_loaded(self, event: e.LogLoaded) -> None:
         self._directory[event.topic, event.partition] = event.directory
-        for segment in event.recovered.split(",") if event.recovered else []:
-            self._add("recovering", event, segment=segment)
+        segments = event.recovered.split(",") if event.recovered else []
+        for done, segment in enumerate(segments):
+            self._add("recovering", event, segment=segment, done=done, segments=len(segments))
             if int(segment) == event.corrupted:
                 self._add("corrupted", event, segment=segment)
         self._add("loaded", event)
@@ -189,12 +198,17 @@ class Rendering:
 
     def _role_changed(self, event: e.RoleChanged) -> None:
         topic_partition = (event.topic, event.partition)
+        before = self._leader.get(topic_partition, NO_LEADER)
         self._leader[topic_partition] = event.leader
         if event.role == "leader":
             self._removed_before(topic_partition, event)
-            self._add("leads", event)
+        if self._quorum is not None and event.leader_epoch <= event.previous_epoch:
+            return  # a delta of the metadata log with another ISR: "Skipped the become-leader state change"
+        previous = f"Some({before})" if before > NO_LEADER else "None"
+        if event.role == "leader":
+            self._add("leads", event, previous=previous, under=_under(event.isr, event.min_insync_replicas))
         elif event.role == "follower":
-            self._add("follows", event)
+            self._add("follows", event, previous=previous)
 
     def _isr_change_requested(self, event: e.IsrChangeRequested) -> None:
         self._zk_version[event.topic, event.partition] = event.zk_version
@@ -207,7 +221,8 @@ class Rendering:
 
     def _isr_change_ended(self, event: e.IsrChangeEnded) -> None:
         if event.result == "done":
-            self._add("isr-altered" if self._broker.gates.alter_isr else "isr-written", event)
+            under = _under(event.isr, event.min_insync_replicas)
+            self._add("isr-altered" if self._broker.gates.alter_isr else "isr-written", event, under=under)
         elif event.result == "bad-version":
             tried = self._zk_version.get((event.topic, event.partition), -1)
             self._add("zk-version-outdated", event, zk_version=tried)
@@ -239,7 +254,8 @@ class Rendering:
                 self._add("fetcher-removed", event)
             case "added":
                 self._removed_before(topic_partition, event)
-                self._add("fetcher-added", event, host=broker_name(event.source))
+                kind = "Map" if self._quorum is None else "HashMap"
+                self._add("fetcher-added", event, host=broker_name(event.source), map=kind)
             case "failed":
                 if event.reason == "FENCED_LEADER_EPOCH":
                     self._add("fenced", event)
@@ -282,15 +298,70 @@ class Rendering:
     # --- controller ---
 
     def _controller_changed(self, event: e.ControllerChanged) -> None:
+        if self._quorum is not None:
+            self._active_changed(event, self._quorum)
+            return
         if not event.active:
             self._add("resigned", event)
             return
         for name in ("elected-as-leader", "elected", "begins-office", "epoch-incremented"):
             self._add(name, event)
 
+    # --- KRaft ---
+
+    def _active_changed(self, event: e.ControllerChanged, quorum: e.QuorumStateChanged) -> None:
+        """The leader's claim. Kafka writes a renunciation when the node learns of the next epoch."""
+        if not event.active:
+            self._renounced = event
+            return
+        fields = {"committed": _committed(quorum), "committed_epoch": quorum.epoch, "next": quorum.log_end}
+        self._add("controller-active", event, **fields)
+
+    def _quorum_changed(self, event: e.QuorumStateChanged) -> None:
+        before, self._quorum = self._quorum, event
+        known = (0, NO_LEADER) if before is None else (before.epoch, before.leader)
+        if event.state == "observer" or known == (event.epoch, event.leader):
+            return
+        leader, renounced = str(event.leader) if event.leader > NO_LEADER else "(none)", self._renounced
+        if renounced is not None:
+            self._renounced = None
+            self._add("controller-renounces", renounced, epoch=event.epoch, leader=leader, committed=_committed(event))
+        elif event.leader != self._broker.number:
+            self._add("quorum-leader", event, leader=leader)
+
+    def _registration_changed(self, event: e.BrokerRegistrationCommitted) -> None:
+        fenced = {"fenced": 1, "unfenced": -1}.get(event.change, 0)
+        stopping = int(event.change == "in-controlled-shutdown")
+        if fenced or stopping:
+            self._add("broker-fencing", event, of=event.broker, fenced=fenced, stopping=stopping)
+
+    def _lifecycle_changed(self, event: e.BrokerLifecycleChanged) -> None:
+        if event.broker_epoch >= 0 and not self._registered:
+            self._registered = True
+            self._add("broker-registered", event)
+        match event.state:
+            case "recovery":
+                self._add("broker-recovers", event)
+            case "running":
+                self._add("broker-runs", event)
+            case _:
+                pass
+
     def _state_decided(self, event: e.StateDecided) -> None:
         if event.reason in POSITIONS:
-            isr_list = event.isr.replace(",", ", ")
-            self._add("partition-online", event, position=POSITIONS[event.reason], isr_list=isr_list)
+            brokers = event.isr.split(",")
+            epochs = ", ".join(f"BrokerState(brokerId={broker}, brokerEpoch=-1)" for broker in brokers)
+            position = POSITIONS[event.reason]
+            self._add("partition-online", event, position=position, isr_list=", ".join(brokers), isr_epochs=epochs)
         elif event.reason == "offline-replica":
             self._add("replica-left-isr", event)
+
+
+def _committed(quorum: e.QuorumStateChanged) -> int:
+    """The last offset that the node has known to be committed."""
+    return max(quorum.high_watermark, quorum.highest_watermark) - 1
+
+
+def _under(isr: str, least: int) -> str:
+    """Kafka's note on an ISR of fewer replicas than `min.insync.replicas`, `least`."""
+    return "(under-min-isr)" if len(isr.split(",")) < least else ""

@@ -137,7 +137,13 @@ class MetadataLogSource:
     # --- the log ---
 
     def _apply(self, now: Now, batch: CommittedBatch) -> set[str]:
-        if batch.base_offset > self._image.next_offset:
+        if batch.is_snapshot:
+            before_snapshot = dict(self._states())
+            self._image.clear()
+            for name in before_snapshot:  # the snapshot's records bring back what is still there
+                for states in (self._view.states, self.shown, self._not_shown, self._view.assignments):
+                    states.pop(name, None)
+        elif batch.base_offset > self._image.next_offset:
             raise ValueError(f"records from {self._image.next_offset} on are missing")
         what: set[str] = set()
         records = [decode_metadata_record(value) for value in batch.values]
@@ -145,7 +151,7 @@ class MetadataLogSource:
             self._noted(now, QUORUM_EPOCH, {"offset": batch.base_offset, "epoch": batch.epoch})
             self._image.epoch = batch.epoch
         for index, record in enumerate(records):
-            offset = Offset(batch.base_offset + index)
+            offset = Offset(batch.end - 1 if batch.is_snapshot else batch.base_offset + index)
             before = dict(self._states()) if isinstance(record, ClearElrRecord | RemoveTopicRecord) else {}
             self._image.apply(record, offset)
             what |= self._applied(now, record, {"offset": offset, "epoch": batch.epoch}, before)

@@ -16,6 +16,7 @@ from controller.quorum.quorum_inputs import (
     WakeUp,
     WokenUp,
 )
+from controller.quorum.quorum_log import BOOTSTRAP_SNAPSHOT
 from controller.quorum.quorum_node import QuorumNode
 from controller.quorum.settings import QuorumSettings
 from emulator.machines.node.metadata_log import ElectionFile, MetadataLog
@@ -32,6 +33,8 @@ from protocol.messages.quorum_messages import (
     VoteRequest,
     VoteResponse,
 )
+from protocol.records.compact_fields import uuid_text
+from protocol.records.quorum_control_records import KRaftVersion, SnapshotHeader, Voter, Voters
 
 ME = BrokerId(0)
 VOTERS = (ME, BrokerId(1), BrokerId(2))
@@ -39,7 +42,10 @@ BEFORE_PRE_VOTE, WITH_PRE_VOTE = "3.8", "4.1"
 
 
 class QuorumCase:
-    """Node 0. Every draw is `jitter`, at most the bound less one."""
+    """Node 0. Every draw is `jitter`, at most the bound less one.
+
+    `in_log`: the voters are in a bootstrap snapshot, with the directories of `directory_of`.
+    """
 
     def __init__(
         self,
@@ -50,6 +56,7 @@ class QuorumCase:
         jitter: int = 0,
         settings: QuorumSettings | None = None,
         files: MemoryFiles | None = None,
+        in_log: bool = False,
     ) -> None:
         self.files = files or MemoryFiles()
         self.log = MetadataLog.open(self.files)
@@ -62,8 +69,16 @@ class QuorumCase:
         self.jitter = jitter
         self.now_ms = 0.0
         self.wakes_at_ms = -1.0
+        self.effects: list[QuorumEffect] = []
         gates, everyone = gates_for(version, metadata="kraft"), [BrokerId(one) for one in voters]
-        self.node = QuorumNode(ME, everyone, settings or QuorumSettings(), gates, self.log, self.store, self.draw)
+        directory = ""
+        if in_log:
+            directory, known = directory_of(ME), Voters(tuple(voter_of(one) for one in everyone))
+            self.log.store_snapshot(BOOTSTRAP_SNAPSHOT, [SnapshotHeader(0), KRaftVersion(1), known], (), 0.0)
+        self.node = QuorumNode(
+            ME, () if in_log else everyone, settings or QuorumSettings(), gates, self.log, self.store, self.draw,
+            directory=directory, host=host_of(ME) if in_log else "", servers=everyone, may_vote=in_log,
+        )  # fmt: skip
 
     def draw(self, bound: int) -> int:
         return min(self.jitter, bound - 1)
@@ -136,6 +151,18 @@ class QuorumCase:
     def state(self) -> tuple[str, int, int]:
         """Name, epoch, leader."""
         return self.node.state_name, self.node.state.epoch, self.node.state.leader
+
+
+def directory_of(node: int) -> str:
+    return uuid_text(bytes([node + 1]) * 16)
+
+
+def host_of(node: int) -> str:
+    return f"node-{node}"
+
+
+def voter_of(node: int) -> Voter:
+    return Voter(BrokerId(node), directory_of(node), host_of(node))
 
 
 def sent(effects: Sequence[QuorumEffect], receiver: int | None = None) -> list[QuorumRequest]:

@@ -19,6 +19,7 @@ from controller.quorum.quorum_inputs import (
     ShutdownCompleted,
     ShutdownRequested,
 )
+from controller.quorum.voter_sets import ReplicaKey
 from protocol.errors import ErrorCode
 from protocol.ids import NO_BROKER, NO_OFFSET, BrokerId, LeaderEpoch, Offset
 from protocol.messages.quorum_messages import (
@@ -129,7 +130,7 @@ def test_an_observer_commits_nothing() -> None:
     assert case.node.state.high_watermark == NO_OFFSET
     state = case.node.state
     assert isinstance(state, Leader)
-    assert state.observer_ends == {7: 1}
+    assert state.observer_ends == {ReplicaKey(BrokerId(7)): 1}
 
 
 def test_the_high_watermark_never_falls() -> None:

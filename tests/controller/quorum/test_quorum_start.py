@@ -94,8 +94,8 @@ def test_a_damaged_file_stops_the_start(damage: bytes) -> None:
 
 
 def test_another_version_of_the_file_is_refused() -> None:
-    data = encode_election(election(7), VOTERS).replace(b'"data_version":0', b'"data_version":1')
-    with pytest.raises(ElectionFileDamaged, match="version 1"):
+    data = encode_election(election(7), VOTERS).replace(b'"data_version":0', b'"data_version":2')
+    with pytest.raises(ElectionFileDamaged, match="version 2"):
         decode_election(data)
 
 

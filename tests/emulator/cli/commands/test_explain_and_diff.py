@@ -8,6 +8,7 @@ import pytest
 
 from emulator.cli.commands.diff import diff_command
 from emulator.cli.commands.explain import explain_command
+from emulator.cli.commands.explain_metadata import committed_states
 from emulator.cli.commands.run_simulated import simulate_into
 from emulator.runs.directory import prepare
 from emulator.runs.resolve import resolve
@@ -272,3 +273,39 @@ def test_what_only_read_or_committed_wrote_nothing(
     """A read has no value: asked for the empty one, it was told as a write."""
     assert explain_command(runs["one"], "") == 2
     assert "is about ''; no such value was sent" in capsys.readouterr().err
+
+
+def test_elections_and_fencing_of_kraft_are_part_of_the_chain(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prepare(tmp_path / "run")
+    simulate_into(tmp_path / "run", resolve(find_scenario("kraft-az-isolated-leader"), "4.4"), 1)
+    assert explain_command(tmp_path / "run", "c") == 0
+    lines = [line for line in printed_lines(capsys) if "commits" in line or "cuts" in line]
+    assert [line.partition(" ")[2].strip() for line in lines] == [
+        "commits: broker-1 is elected for epoch 1; ISR 1,2",
+        "commits: broker-0 is fenced",
+        "commits: broker-0 is unfenced",
+        "cuts its log to 2: the record at offset 2 is gone (diverging)",
+    ]
+
+
+def test_a_committed_state_is_described_by_its_difference() -> None:
+    def state(epoch: int, leader: int, isr: str, **more: object) -> dict[str, object]:
+        return {
+            "event": "partition_state_committed", "at_ms": float(epoch), "partition_epoch": epoch, "leader": leader,
+            "leader_epoch": 4, "isr": isr, **more,
+        }  # fmt: skip
+
+    events = [
+        state(0, 0, "0,1"), state(1, 0, "0", elr="1"), state(1, 0, "0", elr="1"), state(2, -1, "", elr="1"),
+        state(3, 1, "1", recovering=True), state(4, 1, "1,0"), state(5, 1, "1,0", elr=""),
+    ]  # fmt: skip
+    assert [text for _, text in committed_states(events)] == [
+        "commits: broker-0 leads in epoch 4; ISR 0,1",
+        "commits: ISR shrinks, 0,1 to 0, eligible 1",
+        "commits: no leader in epoch 4; ISR empty, eligible 1",
+        "commits: broker-1 is elected outside the ISR for epoch 4; ISR 1",
+        "commits: ISR grows, 1 to 1,0",
+        "commits: ISR stays, 1,0 to 1,0",
+    ]

@@ -111,7 +111,7 @@ def test_a_full_batch_does_not_linger() -> None:
 
 @pytest.mark.parametrize(
     ("error", "outcome"),
-    [(10, "failed"), (87, "failed"), (99, "unknown"), (-1, "unknown"), (47, "failed"), (21, "failed")],
+    [(10, "failed"), (87, "failed"), (250, "unknown"), (-1, "unknown"), (47, "failed"), (21, "failed")],
 )
 def test_a_fatal_error_is_reported_at_once(error: int, outcome: str) -> None:
     bench = Bench([error])

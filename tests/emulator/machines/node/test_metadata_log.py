@@ -5,6 +5,7 @@ from emulator.machines.node.metadata_log import DIRECTORY, ElectionFile, Metadat
 from emulator.storage.log_directory import LEADER_EPOCHS
 from emulator.storage.memory_files import MemoryFiles
 from protocol.ids import BrokerId, LeaderEpoch, Offset
+from protocol.records.quorum_records import LeaderChange
 
 ONE, THREE = LeaderEpoch(1), LeaderEpoch(3)
 
@@ -14,7 +15,7 @@ def filled() -> tuple[MemoryFiles, MetadataLog]:
     files = MemoryFiles()
     log = MetadataLog.open(files)
     log.begin_epoch(ONE)
-    log.append_leader_change(ONE, BrokerId(0), [BrokerId(0)], [BrokerId(0)], 1.5)
+    log.append_control(ONE, [LeaderChange(BrokerId(0), (BrokerId(0),), (BrokerId(0),))], 1.5)
     log.append(ONE, [b"a", b"b"], 1.5)
     log.begin_epoch(THREE)
     log.append(THREE, [b"c"], 1.5)

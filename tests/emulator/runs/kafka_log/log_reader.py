@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from msgspec import UNSET
+
 from emulator.cli.commands.run_simulated import simulate_into
 from emulator.runs.directory import prepare
 from emulator.runs.kafka_lines import kafka_lines
@@ -21,9 +23,10 @@ TRUNCATION = re.compile(
     r"Truncating log \S+ to offset (\d+)|Truncating to offset (\d+)|Truncating to (\d+) has no effect"
 )
 ROLE = re.compile(
-    r"(Leader|Follower) \S+ starts at leader epoch (\d+) from offset (\d+) with high watermark (\d+).*"
-    r"Previous leader epoch was (-?\d+)"
+    r"(Leader|Follower) \S+ (?:with topic id \S+ )?starts at leader epoch (\d+) from offset (\d+) with "
+    r"(?:partition epoch \d+(?:,| and) )?high watermark (\d+).*[Pp]revious leader epoch was (-?\d+)"
 )
+"""From 3.6 to 3.9 the previous epoch of a follower is the new one."""
 ISR_CHANGE = re.compile(r"(?:Shrinking|Expanding) ISR (?:for partition \S+ )?from ([\d,]+) to ([\d,]+)")
 
 Found = dict[str, list[tuple[Any, ...]]]
@@ -38,8 +41,8 @@ def simulated_logs(scenario: str, version: str, seed: int) -> dict[int, list[str
         return {broker: [str(line) for line in kafka_lines(run, f"broker-{broker}")] for broker in BROKERS}
 
 
-def read_log(lines: list[str]) -> Found:
-    """Truncations, roles and ISR changes.
+def read_log(lines: list[str], previous: bool = True) -> Found:
+    """Truncations, roles and ISR changes; roles with their `previous` epoch or without.
 
     A truncation is (offset, whether anything was cut: None where the version does not report it).
     """
@@ -48,7 +51,9 @@ def read_log(lines: list[str]) -> Found:
             (int(match[1] or match[2] or match[3]), None if match[1] else match[3] is None)
             for match in _found(TRUNCATION, lines)
         ],
-        "roles": [(match[1].lower(), *map(int, match.groups()[1:])) for match in _found(ROLE, lines)],
+        "roles": [
+            (match[1].lower(), *map(int, match.groups()[1 : None if previous else -1])) for match in _found(ROLE, lines)
+        ],
         "isr": once([match.groups() for match in _found(ISR_CHANGE, lines)]),
     }
 
@@ -59,7 +64,8 @@ def recorded(observations: Observations, broker: int) -> Found:
     def entries(kind: list[Any], *fields: str) -> list[tuple[Any, ...]]:
         return [tuple(entry[field] for field in fields) for entry in kind if entry["broker"] == broker]
 
-    role = ("role", "leader_epoch", "log_end", "high_watermark", "previous_epoch")
+    role: tuple[str, ...] = ("role", "leader_epoch", "log_end", "high_watermark")
+    role += ("previous_epoch",) if observations.mode is UNSET else ()
     return {
         "truncations": entries(observations.truncations, "to", "effective"),
         "roles": entries(observations.role_changes, *role),

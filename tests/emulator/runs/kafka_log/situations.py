@@ -6,7 +6,7 @@ from typing import Any
 from emulator.runs.kafka_log.rendering import Broker, Rendering, Written
 from protocol import events as e
 from protocol.gates import gates_for
-from protocol.versions import LADDER, rank
+from protocol.versions import VERSIONS, rank
 
 T0 = ("t", 0)
 FOLLOWS = e.RoleChanged(*T0, "follower", 1, 4, 3, 1, 6, 3, "")
@@ -14,6 +14,9 @@ LEADS = e.RoleChanged(*T0, "leader", 0, 4, 3, 1, 6, 3, "0,1,2", "5", "2")
 ANSWER: dict[str, Any] = {"topic": "t", "partition": 0, "source": 1, "log_end": 6}
 DECIDED: dict[str, Any] = {"topic": "t", "partition": 0, "isr": "1,2", "controller_epoch": 7, "zk_version": 5}
 ORDER: dict[str, Any] = {"controller": 2, "correlation": 9, "leader": 1, "replicas": "1,2", "state_controller_epoch": 6}
+
+OBSERVES = e.QuorumStateChanged("observer", 4, 1001, 30)
+LEADS_QUORUM = e.QuorumStateChanged("leader", 4, 0, 30, 28, 28)
 
 Situation = tuple[str, str, tuple[e.Event, ...]]
 """(first version, last version, events)"""
@@ -121,6 +124,31 @@ SITUATIONS: dict[str, Situation] = {
     "an order to follow the dead": ("0.8.2", "2.8", (ignored(5, "leader not alive"),)),
     "an order of an older controller": (
         "0.8.2", "2.8", (e.LeaderAndIsrIgnored("", -1, -1, 8, 7, "controller epoch not newer", 2, 9),)),
+    # 3.x and 4.x
+    "from 3.0 on it begins to lead": ("3.0", "4.4", (LEADS,)),
+    "from 3.0 on it begins to follow": ("3.0", "4.4", (FOLLOWS, fetcher("removed"), fetcher("added"))),
+    "from 3.0 on a follower has no epochs": ("3.0", "4.4", (FOLLOWS, cut(3, "high-watermark"))),
+    "from 3.0 on two segments are recovered": ("3.0", "4.4", (e.LogLoaded(*T0, 0, 57, 50, False, "0,42", 42),)),
+    "from 3.0 on its ISR has changed": ("3.0", "4.4", (e.IsrChangeEnded(*T0, "0", "done", 9, 1, 5, 2),)),
+    "from 3.0 on a partition is created": ("3.0", "3.9", (decided("created"),)),
+    # KRaft
+    "in KRaft an ISR alone changes": ("3.3", "4.4", (OBSERVES, e.RoleChanged(*T0, "leader", 0, 4, 4, 1, 6, 3, "0,1"))),
+    "in KRaft it begins to follow": ("3.3", "4.4", (OBSERVES, fetcher("added"))),
+    "the quorum has another leader": ("3.3", "4.4", (e.QuorumStateChanged("follower", 4, 1001, 30),)),
+    "it becomes the active controller": (
+        "3.3", "4.4", (LEADS_QUORUM, e.ControllerChanged(True, 4, "leads-quorum"))),
+    "the active controller renounces": (
+        "3.3", "4.4",
+        (LEADS_QUORUM, e.ControllerChanged(False, 4, "resigned"),
+         e.QuorumStateChanged("unattached", 5, -1, 30, -1, 28))),
+    "a broker is fenced, unfenced, and stops": (
+        "3.3", "4.4",
+        tuple(e.BrokerRegistrationCommitted(2, change, 20, 31, 4)
+              for change in ("registered", "fenced", "unfenced", "in-controlled-shutdown"))),
+    "a broker of KRaft starts": (
+        "3.3", "4.4",
+        tuple(e.BrokerLifecycleChanged(state, epoch)
+              for state, epoch in (("starting", -1), ("starting", 20), ("recovery", 20), ("running", 20)))),
 }  # fmt: skip
 
 
@@ -135,7 +163,7 @@ def as_text(situation: Situation) -> Iterator[str]:
     """`VERSION  LINE`, where the lines change from one version to the next; `-`: none."""
     first, last, events = situation
     before: list[str] | None = None
-    for version in LADDER[rank(first) : rank(last) + 1]:
+    for version in VERSIONS[rank(first) : rank(last) + 1]:
         lines = lines_of(version, events)
         if lines != before:
             yield from (f"{version:7} {line}" for line in lines or ["-"])

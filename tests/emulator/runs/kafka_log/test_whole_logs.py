@@ -11,7 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from emulator.runs.scenario_sources import recordings_of
+from emulator.cli.commands.run_simulated import simulate_into
+from emulator.runs.directory import prepare
+from emulator.runs.kafka_lines import kafka_lines
+from emulator.runs.resolve import resolve
+from emulator.runs.scenario_sources import find_scenario, recordings_of
 from emulator.scenario.observations.recording_files import load
 from tests.emulator.runs.kafka_log.log_reader import BROKERS, read_log, recorded, simulated_logs
 
@@ -35,6 +39,7 @@ RECORDED = (
     ("unclean-alternating", "1.1"),
     ("unclean-alternating", "2.8"),
     ("unclean-election", "0.10.2"),
+    ("kraft-unclean-election", "3.9"),
 )
 
 
@@ -49,6 +54,22 @@ def test_the_whole_log_of_the_dual_leader(version: str) -> None:
     for broker, written in dual_leader(version).items():
         lines += [f"# broker-{broker}", *(line.partition("] ")[2] for line in written)]
     assert lines == (EXPECTED / f"az-isolated-leader@{version}.log").read_text(encoding="utf-8").splitlines()
+
+
+KRAFT_NODES = ("broker-0", "broker-1", "controller-0", "controller-2")
+
+
+@pytest.mark.parametrize(("version", "seed"), [("3.9", 2), ("4.4", 1)])
+def test_logs_of_brokers_and_controllers_of_kraft(version: str, seed: int, tmp_path: Path) -> None:
+    """Each line has the form of one in a log of 3.9.2 or 4.4.0, names and numbers apart."""
+    run = tmp_path / "run"
+    prepare(run)
+    simulate_into(run, resolve(find_scenario("kraft-az-isolated-leader-and-controller"), version), seed)
+    lines = []
+    for node in KRAFT_NODES:
+        lines += [f"# {node}", *(str(line).partition("] ")[2] for line in kafka_lines(run, node))]
+    path = EXPECTED / f"kraft-az-isolated-leader-and-controller@{version}.log"
+    assert lines == path.read_text(encoding="utf-8").splitlines()
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -69,7 +90,8 @@ def test_a_reader_finds_what_real_brokers_wrote(scenario: str, version: str) -> 
     real = [{broker: recorded(recording, broker) for broker in BROKERS} for recording in recordings]
     found = []
     for seed in SEEDS:
-        found = [read_log(lines) for lines in simulated_logs(scenario, version, seed).values()]
+        logs = simulated_logs(scenario, version, seed).values()
+        found = [read_log(lines, previous=not scenario.startswith("kraft")) for lines in logs]
         if any(found == list(one.values()) for one in real):
             return
     assert found == list(real[0].values())

@@ -1,0 +1,36 @@
+"""Times at which a node writes a snapshot of the metadata log: by size, and by time.
+
+Source: SnapshotGenerator; until 3.3 QuorumController.maybeGenerateSnapshot, BrokerMetadataSnapshotter.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from protocol.gates import Gates
+
+BYTES_BETWEEN: Final = "metadata.log.max.record.bytes.between.snapshots"
+INTERVAL_MS: Final = "metadata.log.max.snapshot.interval.ms"
+
+
+class SnapshotSchedule:
+    """Counts of one life of a process, since the last snapshot that it has written or loaded."""
+
+    def __init__(self, settings: Mapping[str, Any], gates: Gates) -> None:
+        self._max_bytes = int(settings.get(BYTES_BETWEEN, 20 * 1024**2))
+        self._interval_ms = float(settings.get(INTERVAL_MS, 3_600_000)) if gates.snapshots_by_time else 0.0
+        self._bytes = 0
+        self._since_ms = 0.0
+
+    def begin(self, now_ms: float) -> None:
+        """Count anew: the node has started, or has written or loaded a snapshot."""
+        self._bytes = 0
+        self._since_ms = now_ms
+
+    def is_due(self, now_ms: float, size_bytes: int) -> bool:
+        """Whether committed batches of `size_bytes` make a snapshot due; then the counts begin anew."""
+        self._bytes += size_bytes
+        waited = self._interval_ms > 0 and now_ms - self._since_ms >= self._interval_ms
+        if self._bytes < self._max_bytes and not waited:
+            return False
+        self.begin(now_ms)
+        return True

@@ -1,0 +1,101 @@
+"""Facts of an incident: data of `fact_finding` and `log_facts`. Pure.
+
+Times are the run's, in ms. `until_ms` None: to the end of the lines.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+Line = Mapping[str, Any]
+WINDOWS_MAX: Final = 1_000
+"""Of each kind."""
+
+
+class Window(msgspec.Struct, frozen=True):
+    """A time in which a node was cut off or stood still, or a process did not run.
+
+    `symptoms`: its own lines about it. `silent_ms`: its longest time without a line within.
+    """
+
+    node: str
+    since_ms: float
+    until_ms: float | None
+    symptoms: int = 0
+    silent_ms: float = 0.0
+    alone: bool = False
+
+
+class DualLeader(msgspec.Struct, frozen=True):
+    """Two leaders of one partition. `cut`: records that the stale one truncated afterwards."""
+
+    partition: str
+    stale: str
+    stale_epoch: int
+    newer: str
+    newer_epoch: int
+    since_ms: float
+    until_ms: float | None
+
+
+class Cut(msgspec.Struct, frozen=True):
+    """Records [to, log_end) that a replica removed.
+
+    `led`: it was their leader. `source`: the line.
+    """
+
+    node: str
+    partition: str
+    at_ms: float
+    to: int
+    log_end: int
+    reason: str
+    led: bool
+    source: str
+
+
+class UncleanElection(msgspec.Struct, frozen=True):
+    """A leader from outside the in-sync replicas."""
+
+    partition: str
+    leader: int
+    leader_epoch: int
+    at_ms: float
+
+
+class Forgotten(msgspec.Struct, frozen=True):
+    """A replica that came back with less than another had copied from it.
+
+    [log_end, had) were not on its disk.
+    """
+
+    node: str
+    partition: str
+    log_end: int
+    had: int
+    at_ms: float
+
+
+class IncidentFacts(msgspec.Struct):
+    """All facts of a run."""
+
+    cut_off: list[Window] = []
+    paused: list[Window] = []
+    dead: list[Window] = []
+    session_lost: list[Window] = []
+    full_disks: list[Window] = []
+    quorum_lost: Window | None = None
+    dual_leaders: list[DualLeader] = []
+    cuts: list[Cut] = []
+    unclean: list[UncleanElection] = []
+    forgotten: list[Forgotten] = []
+    began_ms: float = 0.0
+    """First role of a partition: faults that ended before it harmed none."""
+
+
+EVENTS_READ: Final = (
+    "role_changed", "log_truncated", "log_loaded", "log_created", "isr_change_asked", "machine_fault", "node_started",
+    "node_stopped", "session_changed", "brokers_seen", "broker_registration_committed", "partition_state_committed",
+    "state_decided", "log_dir_failed", "fetch_offset_reset", "controller_changed",
+)  # fmt: skip

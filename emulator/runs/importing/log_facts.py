@@ -1,0 +1,128 @@
+"""Facts of an incident about logs and leaders: truncations, dual leaders, elections. Pure."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Final
+
+from emulator.runs.importing.import_record import Noticed
+from emulator.runs.importing.incident_facts import (
+    WINDOWS_MAX,
+    Cut,
+    DualLeader,
+    Forgotten,
+    IncidentFacts,
+    Line,
+    UncleanElection,
+)
+from protocol.ids import TopicPartition, topic_partition_text
+
+STALE_MS: Final = 100.0
+"""A replaced leader learns of its successor within this time, without a fault."""
+
+
+def _place(event: Line) -> str:
+    return topic_partition_text(event["topic"], event["partition"])
+
+
+def cuts_of(by_name: Mapping[str, list[Line]]) -> list[Cut]:
+    roles = by_name["role_changed"]
+    found = []
+    for one in by_name["log_truncated"]:
+        if not one["effective"] or one["topic"].startswith("__cluster") or one["to"] >= one["log_end"]:
+            continue
+        led = any(
+            role["node"] == one["node"] and role["role"] == "leader" and _place(role) == _place(one)
+            and role["at_ms"] <= one["at_ms"]
+            for role in roles
+        )  # fmt: skip
+        found.append(
+            Cut(one["node"], _place(one), one["at_ms"], one["to"], one["log_end"], one["reason"], led, one["cause"])
+        )
+    return found
+
+
+def dual_leaders_of(by_name: Mapping[str, list[Line]], facts: IncidentFacts) -> list[DualLeader]:
+    """Terms of two leaders that overlap: the older one learns late of its successor."""
+    found = []
+    ends = {(one.node, one.since_ms) for one in facts.dead}
+    of_place: defaultdict[TopicPartition, list[Line]] = defaultdict(list)
+    for one in by_name["role_changed"]:
+        of_place[one["topic"], one["partition"]].append(one)
+    for place, roles in of_place.items():
+        terms: list[tuple[str, int, float, float | None]] = []
+        by_node: defaultdict[str, list[Line]] = defaultdict(list)
+        for one in roles:
+            by_node[one["node"]].append(one)
+        for node, own in by_node.items():
+            for number, one in enumerate(own):
+                if one["role"] != "leader":
+                    continue
+                until = own[number + 1]["at_ms"] if number + 1 < len(own) else None
+                deaths = [when for name, when in ends if name == node and when >= one["at_ms"]]
+                until = min([*deaths, *([until] if until is not None else [])], default=None)
+                terms.append((node, one["leader_epoch"], one["at_ms"], until))
+        terms.sort(key=lambda term: term[1])
+        for (node, epoch, _, until), (newer, newer_epoch, since, newer_until) in pairwise(terms):
+            if node != newer and (until is None or until - since > STALE_MS):
+                last = until if newer_until is None else min(newer_until, until if until is not None else newer_until)
+                found.append(DualLeader(topic_partition_text(*place), node, epoch, newer, newer_epoch, since, last))
+    return found[:WINDOWS_MAX]
+
+
+def unclean_of(
+    by_name: Mapping[str, list[Line]], notices: Sequence[Noticed], at: Mapping[str, float]
+) -> list[UncleanElection]:
+    found: dict[tuple[str, int], UncleanElection] = {}
+    before: dict[str, Line] = {}
+    for one in by_name["partition_state_committed"]:
+        place, known = _place(one), before.get(_place(one))
+        before[place] = one
+        if known is None or one["leader"] < 0 or one["leader"] == known["leader"]:
+            continue
+        eligible = {*known["isr"].split(","), *known["elr"].split(",")}
+        if str(one["leader"]) not in eligible or one["recovering"]:
+            found[place, one["leader"]] = UncleanElection(place, one["leader"], one["leader_epoch"], one["at_ms"])
+    for notice in notices:
+        if notice.what in ("unclean-election", "unclean-change") and not before:
+            text = notice.fields.get("tp") or notice.fields.get("any_tp") or notice.fields.get("old_tp") or ""
+            place = text.strip("[]").replace(",", "-")
+            leader = int(notice.fields.get("leader", -1))
+            when = notice.wall_ms - at[notice.node]
+            epoch = int(notice.fields.get("leader_epoch", -1))
+            found.setdefault((place, leader), UncleanElection(place, leader, epoch, when))
+    return sorted(found.values(), key=lambda one: one.at_ms)
+
+
+def forgotten_of(by_name: Mapping[str, list[Line]], cuts: Sequence[Cut]) -> list[Forgotten]:
+    """Leaders that loaded a shorter log than a follower had copied, or than they had."""
+    found: dict[tuple[str, str], Forgotten] = {}
+    loads = [one for one in by_name["log_loaded"] if not one["topic"].startswith("__cluster")]
+    for load in loads:
+        place, node = _place(load), load["node"]
+        known = [
+            role["log_end"]
+            for role in (*by_name["role_changed"], *by_name["isr_change_asked"])
+            if role["node"] == node and _place(role) == place and role["at_ms"] < load["at_ms"]
+            and not any(cut.node == node and cut.partition == place and cut.to < role["log_end"]
+                        and role["at_ms"] < cut.at_ms < load["at_ms"] for cut in cuts)
+        ]  # fmt: skip
+        led_before = any(
+            role["node"] == node and role["role"] == "leader" and _place(role) == place
+            and role["at_ms"] < load["at_ms"]
+            for role in by_name["role_changed"]
+        )  # fmt: skip
+        leads_after = any(
+            role["node"] == node and role["role"] == "leader" and _place(role) == place
+            and role["at_ms"] >= load["at_ms"]
+            for role in by_name["role_changed"]
+        )  # fmt: skip
+        if led_before and leads_after:
+            known += [
+                cut.log_end for cut in cuts
+                if cut.node != node and cut.partition == place and not cut.led and cut.at_ms > load["at_ms"]
+            ]  # fmt: skip
+        had = max(known, default=0)
+        if had > load["log_end"]:
+            found.setdefault((node, place), Forgotten(node, place, load["log_end"], had, load["at_ms"]))
+    return list(found.values())
