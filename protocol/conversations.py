@@ -21,6 +21,7 @@ from protocol.messages import (
     quorum_messages,
     replication_messages,
     session_messages,
+    transactions,
     voter_messages,
     workload_messages,
 )
@@ -36,6 +37,7 @@ from protocol.purposes import (
     QUORUM,
     SESSION,
     TO_CONTROLLER,
+    TRANSACTION,
 )
 
 Kinds = frozenset[type[Message]]
@@ -63,6 +65,7 @@ ACCEPTED_BY_BROKER: Final[AcceptedMessages] = {
         }
     ),
     TO_CONTROLLER: TO_A_CONTROLLER,
+    TRANSACTION: Kinds({transactions.WriteTxnMarkersRequest, transactions.AddPartitionsToTxnRequest}),
     CLIENT: Kinds(
         {
             leadership_messages.MetadataRequest,
@@ -70,7 +73,13 @@ ACCEPTED_BY_BROKER: Final[AcceptedMessages] = {
             replication_messages.FetchRequest,
             replication_messages.ListOffsetsRequest,
             replication_messages.OffsetForLeaderEpochRequest,
-            replication_messages.InitProducerIdRequest,
+            transactions.InitProducerIdRequest,
+            transactions.AddPartitionsToTxnRequest,
+            transactions.AddOffsetsToTxnRequest,
+            transactions.EndTxnRequest,
+            transactions.TxnOffsetCommitRequest,
+            transactions.DescribeTransactionsRequest,
+            transactions.ListTransactionsRequest,
             groups.FindCoordinatorRequest,
             groups.OffsetCommitRequest,
             groups.OffsetFetchRequest,
@@ -129,6 +138,7 @@ TO_A_KRAFT_CONTROLLER: Final[Kinds] = FORWARDED | {
     kraft_messages.UnregisterBrokerRequest,
     kraft_messages.DescribeQuorumRequest,
     leadership_messages.AlterIsrRequest,
+    transactions.AllocateProducerIdsRequest,
 }
 OBSERVED_OF_A_QUORUM: Final[Kinds] = frozenset({
     kraft_messages.ObserveQuorumRequest,
@@ -143,6 +153,7 @@ ACCEPTED_BY_KRAFT_CONTROLLER: Final[AcceptedMessages] = {
 }
 ACCEPTED_BY_KRAFT_BROKER: Final[AcceptedMessages] = {
     FETCHER: ACCEPTED_BY_BROKER[FETCHER],
+    TRANSACTION: ACCEPTED_BY_BROKER[TRANSACTION],
     CLIENT: ACCEPTED_BY_BROKER[CLIENT],
     OBSERVE: ACCEPTED_BY_BROKER[OBSERVE],
 }

@@ -44,6 +44,7 @@ class ErrorCode(IntEnum):
     INVALID_SESSION_TIMEOUT = 26
     REBALANCE_IN_PROGRESS = 27
     INVALID_COMMIT_OFFSET_SIZE = 28
+    CLUSTER_AUTHORIZATION_FAILED = 31
     INVALID_TIMESTAMP = 32
     UNSUPPORTED_SASL_MECHANISM = 33
     ILLEGAL_SASL_STATE = 34
@@ -60,6 +61,11 @@ class ErrorCode(IntEnum):
     OUT_OF_ORDER_SEQUENCE_NUMBER = 45
     DUPLICATE_SEQUENCE_NUMBER = 46
     INVALID_PRODUCER_EPOCH = 47
+    INVALID_TXN_STATE = 48
+    INVALID_PRODUCER_ID_MAPPING = 49
+    INVALID_TRANSACTION_TIMEOUT = 50
+    CONCURRENT_TRANSACTIONS = 51
+    TRANSACTION_COORDINATOR_FENCED = 52
     TRANSACTIONAL_ID_AUTHORIZATION_FAILED = 53
     SECURITY_DISABLED = 54
     OPERATION_NOT_ATTEMPTED = 55
@@ -87,6 +93,8 @@ class ErrorCode(IntEnum):
     NO_REASSIGNMENT_IN_PROGRESS = 85
     GROUP_SUBSCRIBED_TO_TOPIC = 86
     INVALID_RECORD = 87
+    UNSTABLE_OFFSET_COMMIT = 88
+    PRODUCER_FENCED = 90
     RESOURCE_NOT_FOUND = 91
     DUPLICATE_RESOURCE = 92
     UNACCEPTABLE_CREDENTIAL = 93
@@ -96,8 +104,10 @@ class ErrorCode(IntEnum):
     UNKNOWN_TOPIC_ID = 100
     DUPLICATE_BROKER_REGISTRATION = 101
     BROKER_ID_NOT_REGISTERED = 102
+    TRANSACTIONAL_ID_NOT_FOUND = 105
     INELIGIBLE_REPLICA = 107
     NEW_LEADER_ELECTED = 108
+    TRANSACTION_ABORTABLE = 120
     INVALID_VOTER_KEY = 125
     DUPLICATE_VOTER = 126
     VOTER_NOT_FOUND = 127
@@ -157,6 +167,7 @@ TRAITS: dict[ErrorCode, ErrorTraits] = {
     E.INVALID_SESSION_TIMEOUT: _T(False, True, False, "the session time-out is out of the broker's bounds"),
     E.REBALANCE_IN_PROGRESS: _T(False, True, False, "the group is rebalancing: join again"),
     E.INVALID_COMMIT_OFFSET_SIZE: _T(False, True, False, "the record of the committed offsets is too large"),
+    E.CLUSTER_AUTHORIZATION_FAILED: _T(False, True, False, "brokers alone may send this request"),
     E.INVALID_TIMESTAMP: _T(False, True, False, "a record's timestamp is out of bounds, or has the broker's type"),
     E.UNSUPPORTED_SASL_MECHANISM: _T(False, True, False, "the broker does not support this mechanism"),
     E.ILLEGAL_SASL_STATE: _T(False, True, False, "the listener has no SASL: no client can log in"),
@@ -173,6 +184,11 @@ TRAITS: dict[ErrorCode, ErrorTraits] = {
     E.OUT_OF_ORDER_SEQUENCE_NUMBER: _T(False, True, False, "a sequence number was skipped"),
     E.DUPLICATE_SEQUENCE_NUMBER: _T(False, True, False, "the batch is older than the remembered ones"),
     E.INVALID_PRODUCER_EPOCH: _T(False, True, False, "a newer producer has this id"),
+    E.INVALID_TXN_STATE: _T(False, True, False, "the transaction's state does not allow the operation"),
+    E.INVALID_PRODUCER_ID_MAPPING: _T(False, True, False, "the transactional id has another producer id, or none"),
+    E.INVALID_TRANSACTION_TIMEOUT: _T(False, True, False, "the time-out is above transaction.max.timeout.ms"),
+    E.CONCURRENT_TRANSACTIONS: _T(True, True, False, "the transactional id's last transaction is not complete"),
+    E.TRANSACTION_COORDINATOR_FENCED: _T(False, True, False, "a newer coordinator has written a marker"),
     E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: _T(False, True, False, "the transactional id may not be used"),
     E.SECURITY_DISABLED: _T(False, True, False, "no authorizer is configured, so there are no ACLs"),
     E.OPERATION_NOT_ATTEMPTED: _T(False, True, False, "not attempted, because of something else"),
@@ -200,6 +216,8 @@ TRAITS: dict[ErrorCode, ErrorTraits] = {
     E.NO_REASSIGNMENT_IN_PROGRESS: _T(False, True, False, "the partition is not being reassigned"),
     E.GROUP_SUBSCRIBED_TO_TOPIC: _T(False, True, False, "members of the group read that topic"),
     E.INVALID_RECORD: _T(False, True, False, "a record is not one that the topic takes: it has no key"),
+    E.UNSTABLE_OFFSET_COMMIT: _T(True, True, False, "the offset is part of an open transaction"),
+    E.PRODUCER_FENCED: _T(False, True, False, "a newer producer has this transactional id"),
     E.RESOURCE_NOT_FOUND: _T(False, True, False, "there is no such thing"),
     E.DUPLICATE_RESOURCE: _T(False, True, False, "one thing is named twice"),
     E.UNACCEPTABLE_CREDENTIAL: _T(False, True, False, "the credential cannot be one"),
@@ -209,8 +227,10 @@ TRAITS: dict[ErrorCode, ErrorTraits] = {
     E.UNKNOWN_TOPIC_ID: _T(False, True, False, "there is no topic with this id"),
     E.DUPLICATE_BROKER_REGISTRATION: _T(False, True, False, "another process of this broker is registered"),
     E.BROKER_ID_NOT_REGISTERED: _T(False, True, False, "no broker is registered with this id"),
+    E.TRANSACTIONAL_ID_NOT_FOUND: _T(False, True, False, "the coordinator knows no such transactional id"),
     E.INELIGIBLE_REPLICA: _T(False, True, False, "a broker that is not alive cannot join an ISR"),
     E.NEW_LEADER_ELECTED: _T(False, True, False, "the change of the ISR made another replica the leader"),
+    E.TRANSACTION_ABORTABLE: _T(False, True, False, "the partition is not in the transaction: abort it"),
     E.INVALID_VOTER_KEY: _T(False, True, False, "the voter's directory is another one"),
     E.DUPLICATE_VOTER: _T(False, True, False, "a voter with this id is in the quorum"),
     E.VOTER_NOT_FOUND: _T(False, True, False, "the quorum does not have this voter"),

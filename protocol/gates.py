@@ -1047,6 +1047,93 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     watches_log_dir_failures: Annotated[bool, Gate(since="1.0", source="KIP-112")]
     """The controller queries a broker that lost a log directory for replicas."""
 
+    # --- transactions (semantics 12) ---
+    transactions: Annotated[bool, Gate(since="0.11", by="format", source="KIP-98")]
+    """Producers may be transactional; the broker has a transaction coordinator."""
+    fetch_always_has_last_stable_offset: Annotated[
+        bool, Gate(since="2.1", source="ReplicaManager.readFromLocalLog; Partition.readRecords")
+    ]
+    """A Fetch response has the last stable offset at either isolation level.
+
+    Before, at read_committed alone.
+    """
+    end_txn_needs_equal_epoch: Annotated[
+        bool, Gate(since="2.6", source="TransactionCoordinator.endTransaction; KAFKA-9600")
+    ]
+    """EndTxn with a newer epoch than the coordinator's is fenced.
+
+    Before, only one with an older epoch.
+    """
+    failed_fence_keeps_epoch: Annotated[
+        bool, Gate(since="2.6", source="TransactionMetadata.hasFailedEpochFence; KAFKA-9666")
+    ]
+    """A fence whose append failed is repeated with the same epoch."""
+    producers_raise_own_epoch: Annotated[
+        bool, Gate(since="2.5", source="TransactionCoordinator.handleInitProducerId; KIP-360")
+    ]
+    """InitProducerId may name the producer's own id and epoch."""
+    producer_fenced_named: Annotated[bool, Gate(since="2.7", source="KafkaApis.handleEndTxnRequest; KIP-588")]
+    """Coordinators answer PRODUCER_FENCED to newer clients; before, INVALID_PRODUCER_EPOCH."""
+    empty_transaction_has_index_entry: Annotated[
+        bool, Gate(since="0.11", until="2.7", source="ProducerAppendInfo.appendEndTxnMarker; KAFKA-10702")
+    ]
+    """A marker without an open transaction counts as a transaction of its own offset."""
+    producer_without_batches_unknown: Annotated[
+        bool, Gate(since="2.0.1", until="2.4", source="ProducerAppendInfo.checkSequence; KAFKA-7298")
+    ]
+    """A sequence above 0 of a producer that left a marker alone is answered UNKNOWN_PRODUCER_ID."""
+    unstable_offsets_refused: Annotated[
+        bool, Gate(since="2.5", source="GroupMetadataManager.getOffsets; KIP-447")
+    ]
+    """OffsetFetch can refuse offsets that are part of an open transaction.
+
+    Or of a commit under way.
+    """
+    marker_answer_waits_for_offsets: Annotated[
+        bool, Gate(since="3.9", source="KafkaApis.handleWriteTxnMarkersRequest; KAFKA-17507")
+    ]
+    """Offsets of a transaction are visible before the coordinator's marker is answered.
+
+    From 3.9.1 on. Before, a task makes them visible a moment later (KAFKA-6917).
+    """
+    transactions_verified: Annotated[
+        bool, Gate(since="3.6", source="ReplicaManager.appendRecords, AddPartitionsToTxnManager; KIP-890")
+    ]
+    """A leader verifies with the coordinator that its partition is part of the transaction."""
+    offset_commits_verified: Annotated[
+        bool, Gate(since="3.7", source="GroupCoordinator.handleTxnCommitOffsets; KAFKA-15449")
+    ]
+    """A group's coordinator verifies in the same way."""
+    transaction_abortable_named: Annotated[
+        bool, Gate(since="3.8", source="TransactionCoordinator.handleVerifyPartitionsInTransaction; KIP-1050")
+    ]
+    """A partition that is not in the transaction is answered TRANSACTION_ABORTABLE.
+
+    Before, INVALID_TXN_STATE.
+    """
+    transaction_version: Annotated[
+        int, Gate(steps=(("0.8.2", 0), ("4.0", 2)), source="TransactionVersion, Feature.TRANSACTION_VERSION; KIP-890")
+    ]
+    """Finalized feature `transaction.version`, as the storage tool sets it.
+
+    With 2 each end raises the producer's epoch, and leaders add partitions to transactions.
+    """
+    pending_transition_checked_first: Annotated[
+        bool, Gate(since="4.0", source="TransactionCoordinator.endTransaction; KAFKA-18660")
+    ]
+    """A coordinator answers CONCURRENT_TRANSACTIONS before it compares producer ids and epochs."""
+    producer_ids_from_controller: Annotated[
+        bool, Gate(since="3.0", metadata="kraft", source="RPCProducerIdManager; KIP-730")
+    ]
+    """A broker requests blocks of producer ids from the controller."""
+    missing_producer_ids_refused: Annotated[
+        bool, Gate(since="3.6", metadata="kraft", source="RPCProducerIdManager.generateProducerId; KAFKA-14694")
+    ]
+    """Without a producer id InitProducerId fails at once.
+
+    Before, its handler waits for the block.
+    """
+
     # --- controller: errors of Kafka's that a later release mended, or that came with one (semantics 8) ---
     disabled_deletions_reported: Annotated[
         bool, Gate(until="0.10.1", source="TopicDeletionManager.partitionsToBeDeleted; KAFKA-3175")

@@ -9,6 +9,8 @@ LeaderAndIsr, UpdateMetadata, StopReplica.
 """
 TO_CONTROLLER = "to-controller"
 """A broker's channel to the controller: AlterIsr, ControlledShutdown."""
+TRANSACTION = "transaction"
+"""A broker to another one: markers of transactions, and their verification."""
 QUORUM = "quorum"
 """Nodes of a KRaft quorum among themselves: votes, fetches of the metadata log.
 
@@ -30,8 +32,11 @@ OBSERVE = "observe"
 CONTROL = "control"
 """The injector's own; no cut touches it."""
 
-ALL = (FETCHER, CONTROLLER, TO_CONTROLLER, QUORUM, NODE_TO_CONTROLLER, SESSION, ENSEMBLE, CLIENT, OBSERVE, CONTROL)
+ALL = (
+    FETCHER, CONTROLLER, TO_CONTROLLER, TRANSACTION, QUORUM, NODE_TO_CONTROLLER, SESSION, ENSEMBLE, CLIENT, OBSERVE,
+    CONTROL,
+)  # fmt: skip
 CONTROLLER_PORT = (QUORUM, NODE_TO_CONTROLLER)
 """Purposes that arrive at the port of a KRaft controller: `cut-controllers` stops these."""
-BROKER_PORT = (FETCHER, CONTROLLER, TO_CONTROLLER, CLIENT)
+BROKER_PORT = (FETCHER, CONTROLLER, TO_CONTROLLER, TRANSACTION, CLIENT)
 """Purposes that arrive at a broker's port: `cut link` stops these (session traffic passes)."""

@@ -34,7 +34,7 @@ def golden_problem(folder: Path) -> str | None:
 def test_the_recordings_are_as_recorded() -> None:
     problem = golden_problem(GOLDEN)
     assert problem is None, problem
-    assert len(list(GOLDEN.glob("*/*.json"))) == 160
+    assert len(list(GOLDEN.glob("*/*.json"))) == 201
 
 
 @pytest.mark.parametrize(

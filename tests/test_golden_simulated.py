@@ -4,7 +4,7 @@ Each named scenario has five seeds, twenty in all tests; many are a matter of `f
 
 Every seed must equal one of the recordings in its folder, or do so by a race that its scenario names. The random
 schedules are judged by other rules (golden/README.md): tests/test_random_schedules.py. KRaft's are in
-tests/test_kraft_recordings.py.
+tests/test_recording_seeds.py.
 """
 
 from functools import cache

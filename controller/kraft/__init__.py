@@ -11,6 +11,7 @@ Reading order:
 - `broker_heartbeats`, `broker_registrations`: sessions, fencing, controlled shutdown.
 - `alter_partition`: a leader's change of its ISR.
 - `replica_placement`, `topic_requests`, `config_requests`, `reassignments`, `election_requests`: clients' changes.
+- `producer_id_blocks`: producer ids for brokers.
 - `open_elections`: partitions that a task could elect a leader of.
 - `request_refusals`: responses that refuse a request.
 - `activation_records`, `periodic_tasks`, `pending_replies`: a claim, its tasks, responses that wait for commitment.

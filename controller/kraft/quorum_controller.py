@@ -32,6 +32,7 @@ from controller.kraft.metadata_image import MetadataImage
 from controller.kraft.open_elections import OpenElections
 from controller.kraft.pending_replies import PendingReplies
 from controller.kraft.periodic_tasks import NEVER_MS, PeriodicTasks, Task
+from controller.kraft.producer_id_blocks import allocate_producer_ids
 from controller.kraft.reassignments import alter_reassignments, list_reassignments
 from controller.kraft.request_refusals import refusal
 from controller.kraft.topic_requests import TopicPlacing, create_partitions, create_topics, delete_topics
@@ -51,6 +52,7 @@ from protocol.messages.placement import (
     ElectLeadersRequest,
     ListPartitionReassignmentsRequest,
 )
+from protocol.messages.transactions import AllocateProducerIdsRequest
 from protocol.records.metadata_records import (
     BrokerRegistrationChangeRecord,
     MetadataBatch,
@@ -281,6 +283,8 @@ class QuorumController:
                 return Write(*incremental_alter_configs(view, self._validate, request))
             case AlterConfigsRequest():
                 return Write(*alter_configs(view, self._validate, request))
+            case AllocateProducerIdsRequest():
+                return Write(*allocate_producer_ids(view, request))
             case _:
                 raise ValueError(f"{type(request).__name__}: no request of the controller; send it to a broker")
 

@@ -39,6 +39,7 @@ from protocol.messages.placement import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
 )
+from protocol.messages.transactions import AllocateProducerIdsRequest, AllocateProducerIdsResponse
 
 
 def refusal(request: Message, error: ErrorCode) -> Message:
@@ -55,6 +56,8 @@ def refusal(request: Message, error: ErrorCode) -> Message:
             return UnregisterBrokerResponse(error)
         case AlterIsrRequest():
             return AlterIsrResponse(error)
+        case AllocateProducerIdsRequest():
+            return AllocateProducerIdsResponse(error)
         case CreateTopicsRequest(topics=topics):
             return CreateTopicsResponse([TopicResult(one.topic, error) for one in topics])
         case CreatePartitionsRequest(topics=grown):

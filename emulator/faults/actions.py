@@ -61,13 +61,20 @@ class Batches(msgspec.Struct, frozen=True, tag="batches"):
     nodes: tuple[str, ...]
 
 
+class BatchEntries(msgspec.Struct, frozen=True, tag="batch-entries"):
+    """Like Snapshot, but batches with producers' numbers: {node: `inspect.batch_entries_of`}."""
+
+    partition: str
+    nodes: tuple[str, ...]
+
+
 class LogSizes(msgspec.Struct, frozen=True, tag="log-sizes"):
     """Sizes of the logs of these nodes, running or not. Result: {node: `inspect.log_sizes`}."""
 
     nodes: tuple[str, ...]
 
 
-Action = MachineStep | ApplyRule | HealRules | Snapshot | Batches | LogSizes
+Action = MachineStep | ApplyRule | HealRules | Snapshot | Batches | BatchEntries | LogSizes
 
 
 class Act(msgspec.Struct, frozen=True, tag="act"):

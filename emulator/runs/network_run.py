@@ -116,6 +116,9 @@ class FaultExecutor:
                 return {n: with_files(self._run_dir, n, lambda f: inspect.read_partition(f, partition)) for n in nodes}
             case act.Batches(partition, nodes):
                 return {n: with_files(self._run_dir, n, lambda f: inspect.batches_of(f, partition)) for n in nodes}
+            case act.BatchEntries(partition, nodes):
+                read = partial(inspect.batch_entries_of, partition=partition)
+                return {n: with_files(self._run_dir, n, read) for n in nodes}
             case act.LogSizes(nodes):
                 return {n: with_files(self._run_dir, n, inspect.log_sizes) for n in nodes}
             case act.DiskFull(node, directory):

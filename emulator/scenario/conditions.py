@@ -58,6 +58,8 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     live_views: dict[int, frozenset[int]] = {}
     """{broker: the live brokers by its own metadata}"""
     log_ends: dict[str, dict[int, int]] = {}
+    stable_offsets: dict[str, int] = {}
+    """{"t-0": the leader's last stable offset}"""
 
     def partition(self, name: str) -> PartitionView | None:
         return self.partitions.get(name or self.first)
@@ -189,6 +191,16 @@ class CaughtUp(msgspec.Struct, frozen=True):
     partition: str = ""
 
 
+class LastStableOffset(msgspec.Struct, frozen=True):
+    """The leader's last stable offset is `at_least` this one.
+
+    It stands alone: no other condition contains it.
+    """
+
+    at_least: int
+    partition: str = ""
+
+
 class Every(msgspec.Struct, frozen=True):
     """The condition holds of every partition, or of all of `topic`.
 
@@ -237,6 +249,7 @@ Condition = (
     | SessionServiceAnswers
     | Deleted
     | CaughtUp
+    | LastStableOffset
     | Every
     | Quiet
     | Not
@@ -305,7 +318,7 @@ def holds(condition: Condition, view: View) -> bool:
 
 _OfPartition = (
     Leader | HasLeader | NewLeader | PreferredLeader | Isr | Replicas | InIsr | IsrShrunk | IsrRestored | LeadsInView
-    | KnowsLeader | CaughtUp
+    | KnowsLeader | CaughtUp | LastStableOffset
 )  # fmt: skip
 
 
@@ -337,6 +350,8 @@ def _holds_in(condition: _OfPartition, state: PartitionView, view: View) -> bool
         case CaughtUp():
             ends = view.log_ends.get(name, {})
             return bool(ends) and len(set(ends.values())) == 1
+        case LastStableOffset(at_least=at_least):
+            return view.stable_offsets.get(name, -1) >= at_least
         case _:
             assert_never(condition)
 
@@ -386,6 +401,8 @@ def described(condition: Condition) -> str:
             return f"{topic} deleted"
         case CaughtUp():
             return "caught up"
+        case LastStableOffset(at_least=at_least):
+            return f"last stable offset >= {at_least}"
         case Every(condition=IsrRestored(), topic=topic) if topic:
             return f"{topic} {EVERY_ISR_FULL}"
         case Every(condition=inner, topic=topic):

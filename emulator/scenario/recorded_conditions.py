@@ -5,6 +5,7 @@ session service held when they were reached; every text that occurs is in the ta
 A is broker-0, B is broker-1; 152 and 153 play these two parts in the incident.
 """
 
+import re
 from collections.abc import Callable
 
 import msgspec
@@ -20,6 +21,7 @@ from emulator.scenario.conditions import (
     IsrRestored,
     IsrShrunk,
     KnowsLeader,
+    LastStableOffset,
     Leader,
     LeadsInView,
     NewController,
@@ -36,16 +38,23 @@ from emulator.scenario.observations.recording_parsing import Malformed
 from protocol.ids import NO_LEADER, BrokerId
 
 A, B = 0, 1
+TRANSACTION_LOG = "__transaction_state-0"
+COORDINATORS = {"txn-coordinator": TRANSACTION_LOG, "txn-offsets": "__consumer_offsets-0"}
+"""{part of a scenario's name: partition of the coordinator that it is about}"""
+LOG_BELOW_MIN_ISR = "txn-log-below-min-isr"
+STABLE_OFFSET = re.compile(r"last stable offset of (\S+) >= (\d+)")
 
 
 class Context(msgspec.Struct, frozen=True):
     """`dead`: brokers killed and not started again before the wait.
 
     `faulted`: id of the controller in the AZ of KRaft's last fault, or of the stopped controller; None: ZooKeeper's.
+    `scenario`: the recording's.
     """
 
     dead: frozenset[int]
     faulted: BrokerId | None = None
+    scenario: str = ""
 
 
 class UnknownText(Malformed):
@@ -58,6 +67,24 @@ def _new_controller(context: Context) -> Condition:
     return AllOf((HasController(), Not(Controller(context.faulted))))
 
 
+def _new_leader(context: Context) -> Condition:
+    """A new leader of the partition that the script is about.
+
+    It is a coordinator's, where the script killed or isolated that.
+    """
+    for part, partition in COORDINATORS.items():
+        if part in context.scenario:
+            return NewLeader(partition)
+    return NewLeader()
+
+
+def _isr_back(context: Context) -> Condition:
+    """The first started broker is in the ISR of a transactions topic below its minimum."""
+    if LOG_BELOW_MIN_ISR in context.scenario:
+        return InIsr(A, TRANSACTION_LOG)
+    return IsrRestored()
+
+
 def _only(broker: int) -> frozenset[int]:
     return frozenset({broker})
 
@@ -66,7 +93,7 @@ MEANING: dict[str, Condition | Callable[[Context], Condition]] = {
     # Relative to the last cut or kill. It is sometimes waited for after it happened (acks-all: 12 s of
     # retries come first), so not relative to the wait. "Neither broker-0 nor none" is the same: broker-0
     # led at the cut, and both at once pass through "no leader" (new controller, epoch +2).
-    "new leader": NewLeader(),
+    "new leader": _new_leader,
     "new leader (neither broker-0 nor none)": NewLeader(),
     "new leader in zk": NewLeader(),  # the session service's data: broker-1 does not know it yet
     # The controller's epoch grew. In kip101-case1 the old one is dead before; its znode outlives it by 30 s.
@@ -79,7 +106,7 @@ MEANING: dict[str, Condition | Callable[[Context], Condition]] = {
     # All replicas of the assignment are in again.
     "isr restored": IsrRestored(),
     "isr": IsrRestored(),
-    "isr back": IsrRestored(),
+    "isr back": _isr_back,
     # After a requested election: the first of the assignment.
     "preferred leader": PreferredLeader(),
     # One member left, whichever led: with min.insync.replicas 2 or before the last one dies.
@@ -109,6 +136,7 @@ MEANING: dict[str, Condition | Callable[[Context], Condition]] = {
     "b0 knows": KnowsLeader(A),
     "0 leads": Leader(A),
     "1 leads": Leader(B),
+    "2 leads": Leader(2),
     "isr without 0": Not(InIsr(A)),
     "isr without 1": Not(InIsr(B)),
     "isr without 2": Not(InIsr(2)),
@@ -130,6 +158,9 @@ MEANING: dict[str, Condition | Callable[[Context], Condition]] = {
 
 def meaning(text: str, context: Context) -> Condition:
     """Raises UnknownText."""
+    stable = STABLE_OFFSET.fullmatch(text)
+    if stable is not None:
+        return LastStableOffset(int(stable[2]), f"{stable[1]}-0")
     found = MEANING.get(text)
     if found is None:
         raise UnknownText(f"until {text!r}: not a wait of the recordings{nearest(text, MEANING)}")

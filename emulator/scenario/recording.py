@@ -13,8 +13,11 @@ import msgspec
 from emulator.old_names import as_recorded
 from emulator.scenario import scenario_model as m
 from emulator.scenario.observations.observation_model import COMBINED, Entry, Observations
+from emulator.scenario.observations.producer_numbers import ProducerNumbers
 from emulator.scenario.observations.recording_parsing import Malformed
 from emulator.scenario.recorded_conditions import Context, meaning
+from emulator.scenario.recorded_transactions import continues, transaction_step
+from emulator.scenario.transaction_steps import internal_topics_entry, of_transactions
 from emulator.topology import KRAFT, Topology, identifier_of, three_azs
 from protocol.ids import NO_BROKER, BrokerId, can_be_topic
 
@@ -29,6 +32,8 @@ NOTES = {
 }
 
 ONE_SET = "one message set"
+REPEAT_ENTRIES: Final = 2
+"""Entries of an answer of a repeated request: the request and the answer."""
 
 
 def steps_of_recording(recording: Observations) -> tuple[m.AnyStep, ...]:
@@ -41,13 +46,20 @@ def steps_of_recording(recording: Observations) -> tuple[m.AnyStep, ...]:
     topology = three_azs(metadata=KRAFT, combined=recording.nodes == COMBINED)
     faulted: BrokerId | None = None
     has_topic = False
+    numbers = ProducerNumbers()
     timeline = recording.timeline
     awaited: list[tuple[str, int]] = []  # background produces: (name, attempts still to come)
     for index, entry in enumerate(timeline):
         if "do" in entry:
             results = _results(timeline, index)
+            saw = results[0] if results else None
+            if index >= REPEAT_ENTRIES and continues(timeline[index - 2], timeline[index - 1], entry):
+                continue
             try:
-                step = _step(entry, Context(frozenset(dead), faulted))
+                if of_transactions(entry):
+                    step: m.AnyStep = transaction_step(entry, saw, numbers, recording.scenario)
+                else:
+                    step = _step(entry, Context(frozenset(dead), faulted, recording.scenario))
                 if recording.mode == KRAFT and m.begins_fault(step):
                     faulted = _faulted(entry, topology, faulted)
                 if entry["do"] in ("kill", "start"):
@@ -74,6 +86,8 @@ def steps_of_recording(recording: Observations) -> tuple[m.AnyStep, ...]:
                 if coming:
                     name, _ = awaited.pop(0)
                     steps.append(m.Await(name=name))
+        elif isinstance(entry.get("pid"), int):
+            numbers.number(entry["pid"])
         elif entry["saw"] == ACTIVE_CONTROLLER:
             steps.append(m.RequireController(controller=entry.get("controller")))
         elif entry["saw"] in RECORDED:
@@ -115,6 +129,10 @@ def do_entry(step: m.AnyStep) -> Entry | None:
             return {"do": "wait", "until": called, "limit_s": limit_s}
         case m.TakeSnapshot(label=label):
             return {"do": "snapshot", "label": label}
+        case m.TransactionStep():
+            return step.entry()
+        case m.InternalTopics():
+            return internal_topics_entry(step)
         case m.CutControllers(az=az, controllers=controllers):
             return {"do": step.VERB, "az": _short(az, "az-"), "controllers": list(controllers)}
         case m.DescribeQuorum(controller=controller):
@@ -387,6 +405,10 @@ def _step(e: Entry, context: Context) -> m.AnyStep:
             return m.TakeSnapshot(label=e["label"])
         case "elect-preferred":
             return m.ElectPreferred()
+        case "internal-topics":
+            return m.InternalTopics(
+                assignments=tuple((topic, tuple(replicas)) for topic, replicas in e["assignments"].items())
+            )
         case "wait":
             until = meaning(e["until"], context)
             return m.Wait(until=until, called=e["until"], limit_s=e["limit_s"])

@@ -80,6 +80,22 @@ from emulator.scenario.quorum_steps import (
     RemoveController,
     RequireController,
 )
+from emulator.scenario.transaction_steps import (
+    TRANSACTION_STEPS,
+    AddOffsetsToTxn,
+    AddPartitionsToTxn,
+    DescribeProducers,
+    DescribeTransaction,
+    EndTxn,
+    FetchBatches,
+    FindCoordinator,
+    InitProducerId,
+    InternalTopics,
+    OffsetFetch,
+    ProduceBatch,
+    TransactionStep,
+    TxnOffsetCommit,
+)
 from emulator.topology import Topology, three_azs
 
 __all__ = [
@@ -90,8 +106,11 @@ __all__ = [
     "FAULTS",
     "LINK_FAULTS",
     "MACHINE_STEPS",
+    "TRANSACTION_STEPS",
     "AddController",
+    "AddOffsetsToTxn",
     "AddPartitions",
+    "AddPartitionsToTxn",
     "AdminStep",
     "AlterBroker",
     "AlterTopic",
@@ -108,17 +127,24 @@ __all__ = [
     "CutControllers",
     "Delay",
     "DeleteTopic",
+    "DescribeProducers",
     "DescribeQuorum",
+    "DescribeTransaction",
     "DiskError",
     "DiskFull",
     "ElectController",
     "ElectPreferred",
+    "EndTxn",
     "Expectation",
     "ExpectedExit",
     "ExpectedViolation",
     "Fetch",
+    "FetchBatches",
+    "FindCoordinator",
     "Heal",
     "Hold",
+    "InitProducerId",
+    "InternalTopics",
     "Kill",
     "LibraryProduce",
     "LinkFault",
@@ -130,12 +156,14 @@ __all__ = [
     "Loss",
     "MachineStep",
     "Network",
+    "OffsetFetch",
     "OneWayLinks",
     "OpenedLinks",
     "PairLinks",
     "PauseNode",
     "PowerLoss",
     "Produce",
+    "ProduceBatch",
     "ProduceMessageSet",
     "QuorumStep",
     "Reassign",
@@ -154,6 +182,8 @@ __all__ = [
     "StopWorkload",
     "TakeSnapshot",
     "Together",
+    "TransactionStep",
+    "TxnOffsetCommit",
     "Wait",
     "Workload",
     "begins_fault",
@@ -237,6 +267,7 @@ AnyStep = (
     | Workload | StopWorkload | CreateTopic | DeleteTopic | AlterTopic | AlterBroker | AddPartitions | Reassign
     | ElectPreferred | ElectController
     | CutControllers | DescribeQuorum | RequireController | AddController | RemoveController
+    | InternalTopics | TransactionStep
     | TakeSnapshot | Record | Wait | Sleep | Settle
     | Background | Await | Repeat
 )  # fmt: skip

@@ -20,6 +20,7 @@ from emulator.scenario.document import SECONDS_MAX, nearest, plain, shown
 from emulator.scenario.node_state_validation import NodeStates
 from emulator.scenario.recording import RECORDED
 from emulator.scenario.step_reader import LINK_KEYS, Keys, StepReader, Steps, Verb
+from emulator.scenario.transaction_verbs import TRANSACTION_VERBS
 from emulator.scenario.waits import read_condition
 from emulator.topology import KRAFT
 
@@ -338,6 +339,7 @@ VERBS: dict[str, Verb] = {
         read=topics.or_fails(_remove_controller), keys=("controller", "may_fail"), required=("controller",),
         short="controller",
     ),
+    **TRANSACTION_VERBS,
     "snapshot": Verb(
         does="Records every replica's log and checkpoints under a label.",
         read=_snapshot, keys=("label",), required=("label",), short="label",

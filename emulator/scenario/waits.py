@@ -12,7 +12,7 @@ from ruamel.yaml.nodes import Node, ScalarNode
 from emulator.scenario import conditions as c
 from emulator.scenario.document import SECONDS_MAX, nearest, shown
 from emulator.scenario.step_reader import Keys, StepReader
-from protocol.ids import NO_LEADER
+from protocol.ids import NO_LEADER, OFFSET_MAX
 
 WORDS: dict[str, Callable[[str], c.Condition]] = {
     "a leader": c.HasLeader,
@@ -77,6 +77,11 @@ def _deleted(reader: StepReader, node: Node, _: str) -> c.Condition | None:
     return None if topic is None else c.Deleted(topic)
 
 
+def _last_stable_offset(reader: StepReader, node: Node, partition: str) -> c.Condition | None:
+    at_least = reader.integer(node, "an offset", 0, OFFSET_MAX)
+    return None if at_least is None else c.LastStableOffset(at_least, partition)
+
+
 def _quiet(reader: StepReader, node: Node, _: str) -> c.Condition | None:
     quiet_s = reader.number(node, "quiet_s", 0, SECONDS_MAX)
     return None if quiet_s is None else c.Quiet(quiet_s)
@@ -114,6 +119,7 @@ KEYS: dict[str, Callable[[StepReader, Node, str], c.Condition | None]] = {
     "knows_leader": _knows_leader,
     "deleted": _deleted,
     "quiet_s": _quiet,
+    "last_stable_offset": _last_stable_offset,
     "not": _not,
     "all": _all,
     "every": _every,
@@ -191,6 +197,8 @@ def _written(condition: c.Condition) -> str | dict[str, object]:
             return {"deleted": topic}
         case c.Quiet(quiet_s=quiet_s):
             return {"quiet_s": quiet_s}
+        case c.LastStableOffset(at_least=at_least):
+            return {"last_stable_offset": at_least}
         case c.Not(condition=inner):
             return {"not": written(inner)}
         case c.Every(condition=inner, topic=""):

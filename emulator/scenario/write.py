@@ -82,6 +82,8 @@ def written_step(step: m.AnyStep) -> Any:
         case m.Wait(until=until, called=called, limit_s=limit_s):
             may = {"may_time_out": True} if step.may_time_out else {}
             return {**at, "wait": {"until": written_condition(until), "called": called, "limit_s": limit_s, **may}}
+    if isinstance(step, m.TransactionStep):
+        return {**at, step.VERB: step.keys()}
     entry = do_entry(step)
     assert entry is not None, f"{type(step).__name__} has no verb"
     recorded = entry.pop("do")

@@ -10,5 +10,6 @@ Reading order:
 - `log_directory`: the names of the files that Kafka keeps there.
 - `checkpoints`: Kafka's checkpoint files and meta.properties as text; `metadata_text`: records of the metadata log.
 - `inspect`: the content of a replica, read from its files alone, whether its node runs or not.
+- `batch_entries`: batches with producers' numbers and markers, as observations show them.
 - `power_loss`: the bytes of a stopped node's logs that survive a power loss.
 """

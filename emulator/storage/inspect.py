@@ -11,6 +11,7 @@ between listing and reading counts as missing. Damage elsewhere is an error.
 from collections.abc import Iterator
 from typing import TypedDict
 
+from emulator.storage.batch_entries import BatchEntry, StateEntry, batch_entries, state_entries
 from emulator.storage.checkpoints import parse_leader_epochs, parse_offsets
 from emulator.storage.files import LOG_DIRECTORY, FileMissing, Files
 from emulator.storage.log_directory import (
@@ -27,6 +28,7 @@ from emulator.storage.subdirectory_files import Within
 from protocol.ids import topic_partition_of
 from protocol.records import format as records
 from protocol.records.errors import CorruptRecord, RecordsError
+from protocol.records.transaction_states import TRANSACTIONS_TOPIC
 from protocol.records.types import BatchHeader, Record
 
 LogEntry = list[int | str | None]
@@ -137,6 +139,19 @@ def batches_of(files: Files, partition: str) -> list[list[int | list[str | None]
         [header.last_offset, [_text(record.value) for record in decoded]]
         for header, decoded in _entries(files, partition)
     ]
+
+
+def batch_entries_of(files: Files, partition: str) -> list[BatchEntry] | list[StateEntry]:
+    """The batches of the log, in the shape of observations.
+
+    Of the transactions topic its states.
+
+    Raises CorruptRecord, UnreadableRecord.
+    """
+    files = directory_with(files, partition)
+    data = b"".join(_content(files, path) for path in segments_of(files, partition))
+    topic, _ = topic_partition_of(partition) or ("", 0)
+    return state_entries(data) if topic == TRANSACTIONS_TOPIC else batch_entries(data)
 
 
 class NotSoMany(ValueError):

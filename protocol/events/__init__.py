@@ -16,8 +16,9 @@ A field name has one type everywhere (asserted below), so that all events share 
 have a default, which stands for a run that does not have them yet.
 
 Reading order: `event_base`, `operation_events` (client level), then the replica level: `process_events`, `log_events`,
-`leadership_events`, `controller_events` (controller and session service), `quorum_events` (KRaft), `fault_events`; at
-last `frame_events`. `event_parsing`: whether a line is an event. `record_values`: an event with several records.
+`leadership_events`, `controller_events` (controller and session service), `quorum_events` (KRaft),
+`transaction_events`, `fault_events`; at last `frame_events`. `event_parsing`: whether a line is an event.
+`record_values`: an event with several records.
 """
 
 from typing import Final
@@ -33,6 +34,7 @@ from protocol.events import (
     operation_events,
     process_events,
     quorum_events,
+    transaction_events,
 )
 from protocol.events.controller_events import (
     BrokersHandled,
@@ -117,6 +119,11 @@ from protocol.events.quorum_events import (
     PartitionStateCommitted,
     QuorumStateChanged,
 )
+from protocol.events.transaction_events import (
+    TransactionBatchAppended,
+    TransactionCoordinatorChanged,
+    TransactionStateChanged,
+)
 
 __all__ = [
     "ENVELOPE",
@@ -194,6 +201,9 @@ __all__ = [
     "TopicConfigured",
     "TopicDeletionChanged",
     "TopicRemoved",
+    "TransactionBatchAppended",
+    "TransactionCoordinatorChanged",
+    "TransactionStateChanged",
     "ZnodeChanged",
     "field_types",
     "ids_text",
@@ -204,7 +214,7 @@ EVENTS: Final[dict[str, type[Event]]] = {
     cls.NAME: cls
     for module in (
         operation_events, process_events, log_events, leadership_events, controller_events, quorum_events,
-        fault_events, frame_events,
+        transaction_events, fault_events, frame_events,
     )
     for cls in vars(module).values()
     if isinstance(cls, type) and issubclass(cls, Event) and cls.NAME

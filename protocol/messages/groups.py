@@ -4,9 +4,10 @@ A group's *coordinator*, the leader of one partition of `__consumer_offsets`, ke
 group's members, if any (`membership`).
 """
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
+from msgspec import Meta
 
 from protocol.ids import EPOCH_UNKNOWN, NO_BROKER, NO_OFFSET
 from protocol.messages.leadership_messages import PartitionError
@@ -25,18 +26,25 @@ from protocol.messages.message_base import (
     unit,
 )
 
+GROUP_KEY: Final = 0
+TRANSACTION_KEY: Final = 1
+"""Key types of FindCoordinator."""
 CommittedEpoch = Annotated[Epoch32, unit("leader epoch", "of the last record read; -1 unknown (KIP-320)", since=6)]
 FetchedEpoch = Annotated[Epoch32, unit("leader epoch", "as committed; -1 unknown (KIP-320)", since=5)]
 
 
 @register
 class FindCoordinatorRequest(Message):
-    """Request for the coordinator of `group`. Creates a missing offsets topic."""
+    """Request for the coordinator of a group, or of a transactional id.
+
+    Creates a missing internal topic.
+    """
 
     API_KEY = 10
     API_NAME = "FindCoordinator"
     VERSIONS = (0, 3)
-    group: str
+    key: str
+    key_type: Annotated[int, Meta(ge=0, le=1), unit("key type", "0: group, 1: transactional id", since=1)] = GROUP_KEY
 
 
 @register
@@ -92,7 +100,10 @@ class GroupPartition(msgspec.Struct):
 
 @register
 class OffsetFetchRequest(Message):
-    """`everything`: all committed offsets of the group; `partitions` is then empty."""
+    """`everything`: all committed offsets of the group; `partitions` is then empty.
+
+    `stable`: refuse partitions with offsets of open transactions (KIP-447).
+    """
 
     API_KEY = 9
     API_NAME = "OffsetFetch"
@@ -100,6 +111,7 @@ class OffsetFetchRequest(Message):
     group: str
     partitions: list[GroupPartition]
     everything: Annotated[bool, unit("", since=2)] = False
+    stable: Annotated[bool, unit("", since=7)] = False
 
 
 class CommittedPartition(msgspec.Struct, omit_defaults=True):
@@ -110,6 +122,7 @@ class CommittedPartition(msgspec.Struct, omit_defaults=True):
     offset: OffsetField = NO_OFFSET
     leader_epoch: FetchedEpoch = EPOCH_UNKNOWN
     metadata: str = ""
+    error: ErrorField = 0
 
 
 @register

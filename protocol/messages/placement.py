@@ -10,6 +10,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from protocol.ids import NO_OFFSET
 from protocol.messages.leadership_messages import BrokerEndpoint
 from protocol.messages.message_base import (
     RESPONSE,
@@ -19,6 +20,7 @@ from protocol.messages.message_base import (
     Int64,
     Message,
     Millis,
+    OffsetField,
     PartitionField,
     Text,
     register,
@@ -225,13 +227,18 @@ class DescribeProducersRequest(Message):
     partitions: Annotated[list[PartitionNamed], Meta(max_length=PARTITIONS_MAX)]
 
 
-class ActiveProducer(msgspec.Struct):
-    """`last_timestamp_ms` -1: its last batch has none."""
+class ActiveProducer(msgspec.Struct, omit_defaults=True):
+    """`last_timestamp_ms` -1: its last batch has none.
+
+    `coordinator_epoch`: of its last marker, -1 none. `transaction_start`: offset of its open transaction, -1 none.
+    """
 
     producer_id: Int64
     producer_epoch: Int64
     last_sequence: Int64
     last_timestamp_ms: Int64
+    coordinator_epoch: Int64 = -1
+    transaction_start: OffsetField = NO_OFFSET
 
 
 class DescribedProducers(msgspec.Struct, omit_defaults=True):

@@ -1,6 +1,6 @@
-"""Messages that replicate and read logs, and InitProducerId."""
+"""Messages that replicate and read logs."""
 
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
@@ -18,8 +18,10 @@ from protocol.messages.message_base import (
     Int64,
     Message,
     Millis,
+    Offset64,
     OffsetField,
     PartitionField,
+    Text,
     register,
     unit,
 )
@@ -28,8 +30,12 @@ LATEST_TIMESTAMP: Final = -1
 EARLIEST_TIMESTAMP: Final = -2
 """Timestamps of ListOffsets with a special meaning."""
 NO_TIMESTAMP: Final = -1
+Isolation = Annotated[int, Meta(ge=0, le=1)]
 CONSUMER_REPLICA_ID: Final = BrokerId(-1)
 """Replica id of consumers in Fetch, ListOffsets and OffsetForLeaderEpoch."""
+READ_UNCOMMITTED: Final = 0
+READ_COMMITTED: Final = 1
+"""Isolation levels of consumers, in Fetch and ListOffsets (KIP-98)."""
 UNKNOWN_REPLICA_ID: Final = BrokerId(-2)
 """Replica id in OffsetForLeaderEpoch before version 3, which has no such field."""
 
@@ -66,15 +72,17 @@ class ProduceResult(msgspec.Struct, omit_defaults=True):
 class ProduceRequest(Message):
     """Append batches.
 
-    `acks`: -1 all in-sync replicas, 1 the leader, 0 none (no response is sent).
+    `acks`: -1 all in-sync replicas, 1 the leader, 0 none (no response is sent). From version 11 on a client knows
+    TRANSACTION_ABORTABLE, from 12 on it adds no partitions to its transactions (KIP-890).
     """
 
     API_KEY = 0
     API_NAME = "Produce"
-    VERSIONS = (0, 8)
+    VERSIONS = (0, 12)
     acks: Annotated[int, Meta(ge=-1, le=1)]
     timeout_ms: Millis
     partitions: list[ProducePartition]
+    transactional_id: Annotated[Text | None, unit("transactional id", since=3)] = None
 
 
 @register
@@ -82,7 +90,7 @@ class ProduceResponse(Message):
     API_KEY = 0
     API_NAME = "Produce"
     DIRECTION = RESPONSE
-    VERSIONS = (0, 8)
+    VERSIONS = (0, 12)
     partitions: list[ProduceResult]
 
 
@@ -102,7 +110,7 @@ class FetchPartition(msgspec.Struct, omit_defaults=True):
 class FetchRequest(Message):
     """Read records; `replica_id` -1 is a consumer, 0 or more a follower (semantics 1.9).
 
-    `broker_epoch`: of the follower's registration, in KRaft (KIP-903).
+    `broker_epoch`: of the follower's registration, in KRaft (KIP-903). `isolation` 1: up to the last stable offset.
     """
 
     API_KEY = 1
@@ -114,6 +122,7 @@ class FetchRequest(Message):
     max_bytes: Bytes
     partitions: list[FetchPartition]
     broker_epoch: Annotated[Int64, unit("offset", "from version 15; -1 unknown")] = -1
+    isolation: Annotated[Isolation, unit("isolation level", since=4)] = READ_UNCOMMITTED
 
 
 class DivergingEpoch(msgspec.Struct):
@@ -123,11 +132,19 @@ class DivergingEpoch(msgspec.Struct):
     end_offset: OffsetField
 
 
+class AbortedTransaction(msgspec.Struct):
+    """A producer and the first offset of its aborted transaction."""
+
+    producer_id: Int64
+    first_offset: OffsetField
+
+
 class FetchedPartition(msgspec.Struct, omit_defaults=True):
     """Records of one partition. `high_watermark` -1 with an error.
 
     `incomplete`: up to version 2, the first message exceeds the requested size. Kafka sends its beginning; here there
-    are no records. `topic_id`: as in a produce's result.
+    are no records. `topic_id`: as in a produce's result. `last_stable_offset` -1: the high watermark. `aborted`:
+    transactions whose records a consumer with isolation 1 drops.
     """
 
     topic: str
@@ -139,6 +156,8 @@ class FetchedPartition(msgspec.Struct, omit_defaults=True):
     records: bytes = b""
     incomplete: bool = False
     topic_id: str = ""
+    last_stable_offset: Annotated[Offset64, unit("offset", since=4)] = NO_OFFSET
+    aborted: Annotated[list[AbortedTransaction], unit("transactions", since=4)] = []
 
 
 @register
@@ -182,6 +201,7 @@ class ListOffsetsRequest(Message):
     VERSIONS = (0, 5)
     replica_id: BrokerField
     partitions: list[ListOffsetsPartition]
+    isolation: Annotated[Isolation, unit("isolation level", since=2)] = READ_UNCOMMITTED
 
 
 @register
@@ -230,23 +250,3 @@ class OffsetForLeaderEpochResponse(Message):
     DIRECTION = RESPONSE
     VERSIONS = (0, 3)
     partitions: list[EpochEnd]
-
-
-@register
-class InitProducerIdRequest(Message):
-    """An idempotent producer's request for its id (KIP-98)."""
-
-    API_KEY = 22
-    API_NAME = "InitProducerId"
-    VERSIONS = (0, 2)
-
-
-@register
-class InitProducerIdResponse(Message):
-    API_KEY = 22
-    API_NAME = "InitProducerId"
-    DIRECTION: ClassVar[int] = RESPONSE
-    VERSIONS = (0, 2)
-    error: ErrorField = 0
-    producer_id: Int64 = -1
-    producer_epoch: Int32 = -1

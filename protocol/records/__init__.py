@@ -10,6 +10,7 @@ Reading order:
 - `schema_fields`, `group_metadata`, `offset_commits`: keys and values of `__consumer_offsets`.
 - `quorum_records`, `quorum_control_records`: control records of the metadata log.
 - `compact_fields`, `metadata_records`, `metadata_codec`: the other records of the metadata log.
+- `transaction_states`, `transaction_markers`: keys and values of `__transaction_state`; control records.
 - `consumer_protocol`: subscriptions and assignments of groups' members.
 - `format`: common functions for all formats, by magic. Brokers use only this one.
 - `value_scan`: values of an entry's records alone.

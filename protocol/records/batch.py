@@ -40,8 +40,10 @@ from protocol.records.errors import (
 from protocol.records.record import decode_records, encode_record
 from protocol.records.types import (
     BATCH_BYTES_MAX,
+    CONTROL,
     NO_SEQUENCE,
     SEQUENCE_END,
+    TRANSACTIONAL,
     BatchHeader,
     Data,
     HeaderIterator,
@@ -59,7 +61,6 @@ _CRC_COVERS_FROM = 21
 _LENGTH_COVERS_FROM = 12
 _LENGTH_MIN = HEADER_BYTES - _LENGTH_COVERS_FROM
 _CODECS_END = len(CODECS)
-_CONTROL = 0x20
 
 _unpack_header = struct.Struct(">qiibIhiqqqhii").unpack_from
 _pack_head = struct.Struct(">qiibI").pack
@@ -82,10 +83,11 @@ def encode_batch(
     producer_epoch: int = -1,
     base_sequence: int = -1,
     is_control: bool = False,
+    is_transactional: bool = False,
 ) -> bytes:
     """A batch of `values`, each a value or (key, value, headers), all with one `timestamp_ms`.
 
-    `is_control`: its records are Kafka's own, no user's.
+    `is_control`: its records are Kafka's own, no user's. `is_transactional`: it is part of a transaction.
     """
     assert values, "a producer sends no empty batch"
     fields: Sequence[bytes | RecordFields] = values
@@ -95,7 +97,7 @@ def encode_batch(
     count = len(values)
     covered = (
         _pack_tail(
-            CODEC_IDS[compression] | (_CONTROL if is_control else 0),
+            CODEC_IDS[compression] | (CONTROL if is_control else 0) | (TRANSACTIONAL if is_transactional else 0),
             count - 1,
             timestamp_ms,
             timestamp_ms,

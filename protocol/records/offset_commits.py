@@ -66,9 +66,9 @@ class CommittedOffset(msgspec.Struct, frozen=True):
     expire_timestamp_ms: int = -1
 
 
-def group_partition(group: str, partitions: int) -> int:
-    """Partition of the offsets topic for `group`: Java's String.hashCode, absolute, modulo."""
-    units = memoryview(group.encode(_UTF_16, "surrogatepass")).cast("H")
+def hash_partition(key: str, partitions: int) -> int:
+    """Partition of a group or a transactional id: Java's String.hashCode, absolute, modulo."""
+    units = memoryview(key.encode(_UTF_16, "surrogatepass")).cast("H")
     while len(_POWERS) < len(units):
         _POWERS.append(_POWERS[-1] * 31 % _HASH_MODULUS)
     code = sum(map(mul, reversed(units), _POWERS)) % _HASH_MODULUS

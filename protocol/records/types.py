@@ -25,6 +25,11 @@ SEQUENCE_END: Final = 1 << 31
 """Sequence numbers wrap to 0 here (KIP-98)."""
 
 
+TRANSACTIONAL: Final = 0x10
+CONTROL: Final = 0x20
+"""Bits of a v2 batch's attributes; older entries have none of them."""
+
+
 class Record(msgspec.Struct, frozen=True, gc=False):
     """One record at its absolute offset; `timestamp_ms` since 1970, -1 if the format has none."""
 
@@ -71,12 +76,12 @@ class BatchHeader(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def is_transactional(self) -> bool:
-        return self.magic == 2 and bool(self.attributes & 0x10)
+        return self.magic == 2 and bool(self.attributes & TRANSACTIONAL)
 
     @property
     def is_control(self) -> bool:
         """Whether the batch holds a transaction marker, no user's records."""
-        return self.magic == 2 and bool(self.attributes & 0x20)
+        return self.magic == 2 and bool(self.attributes & CONTROL)
 
 
 HeaderReader = Callable[[Data, int], BatchHeader]

@@ -46,7 +46,7 @@ KRAFT_TRIES = 3
 def core() -> list[str]:
     """The newest recording of each scenario with ZooKeeper, and all of the seed's case.
 
-    Of KRaft KRAFT_CORE is played; seeds are compared with the others (tests/test_kraft_recordings.py).
+    Of KRaft KRAFT_CORE is played; seeds are compared with the others (tests/test_recording_seeds.py).
     """
     with_zookeeper = [name for name in recorded() if not name.startswith(KRAFT)]
     by_version = sorted(with_zookeeper, key=lambda name: rank(name.partition("@")[2]))

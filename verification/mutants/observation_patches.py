@@ -22,7 +22,7 @@ from emulator.machines.client.offset_store import Committed
 from protocol.errors import ErrorCode
 from protocol.ids import BrokerId, LeaderEpoch, Offset
 from protocol.machine import Now
-from protocol.messages.replication_messages import FetchedPartition, ProducePartition
+from protocol.messages.replication_messages import FetchedPartition, FetchRequest, ProducePartition
 from protocol.messages.session_messages import SetData
 from protocol.outbox import Outbox
 from protocol.records.format import iter_headers
@@ -36,8 +36,9 @@ from verification.mutants.replication_patches import another_record, gates_alter
 def fetches_as_follower() -> Patches:
     one = Reads._one
 
-    def all_of_it(self: Reads, replica_id: BrokerId, *requested: Any, **named: Any) -> Any:
-        return one(self, max(replica_id, BrokerId(0)), *requested, **named)
+    def all_of_it(self: Reads, fetch: FetchRequest, *requested: Any, **named: Any) -> Any:
+        follower = msgspec.structs.replace(fetch, replica_id=max(fetch.replica_id, BrokerId(0)))
+        return one(self, follower, *requested, **named)
 
     return [(Reads, "_one", all_of_it)]
 
@@ -58,9 +59,9 @@ def _given(altered: Any) -> Patches:
     """To consumers."""
     one = Reads._one
 
-    def other(self: Reads, replica_id: BrokerId, *requested: Any, **named: Any) -> tuple[FetchedPartition, int]:
-        result, leader_log_end = one(self, replica_id, *requested, **named)
-        if replica_id < 0 and result.records:
+    def other(self: Reads, fetch: FetchRequest, *requested: Any, **named: Any) -> tuple[FetchedPartition, int]:
+        result, leader_log_end = one(self, fetch, *requested, **named)
+        if fetch.replica_id < 0 and result.records:
             result.records = altered(result.records)
         return result, leader_log_end
 
@@ -103,9 +104,9 @@ def ignores_isr_size() -> Patches:
         finally:
             partition.settings = settings
 
-    def appended(self: Appends, requested: ProducePartition, acks: int) -> Any:
+    def appended(self: Appends, requested: ProducePartition, *more: Any, **named: Any) -> Any:
         partition = self._replicas.partitions[requested.topic, requested.partition]
-        return alone(partition, lambda: append(self, requested, acks))
+        return alone(partition, lambda: append(self, requested, *more, **named))
 
     def waited(partition: Partition, required: Offset) -> Any:
         return alone(partition, lambda: outcome(partition, required))
@@ -116,10 +117,10 @@ def ignores_isr_size() -> Patches:
 def stores_what_it_refuses() -> Patches:
     append = Appends._append
 
-    def appended(self: Appends, requested: ProducePartition, acks: int) -> Any:
-        result, required = append(self, requested, acks)
+    def appended(self: Appends, requested: ProducePartition, acks: int, *more: Any, **named: Any) -> Any:
+        result, required = append(self, requested, acks, *more, **named)
         if result.error == ErrorCode.NOT_ENOUGH_REPLICAS:
-            append(self, requested, 1)
+            append(self, requested, 1, *more, **named)
         return result, required
 
     return [(Appends, "_append", appended)]

@@ -110,8 +110,8 @@ def counted_when_sent() -> Patches:
 def answered_at_once() -> Patches:
     append = Appends._append
 
-    def hasty(self: Appends, requested: Any, acks: int) -> Any:
-        result, _ = append(self, requested, acks)
+    def hasty(self: Appends, *requested: Any, **named: Any) -> Any:
+        result, _ = append(self, *requested, **named)
         return result, None
 
     return [(Appends, "_append", hasty)]

@@ -13,6 +13,9 @@
 - automatic creation of topics: `topic_auto_creation`
 - groups: `group_state`, `group_rebalance`, `group_membership` (members), `group_administration`; `offset_cache`,
   `group_records`, `group_coordinator` (the offsets topic)
+- transactions: `transaction_metadata` (one id), `transaction_log`, `broker_link`, `marker_sender`, `producer_ids`,
+  `transaction_ends`, `transaction_coordinator`; `marker_writes`, `transaction_verification`, `transaction_queries`;
+  `coordinator_lookup`
 - following: `truncation`, `fetch_state`, `source_connection`, `truncating`, `out_of_range`, `fetcher`, `fetchers`
 - a failed log directory: `offline_replicas`
 - dynamic settings: `dynamic_settings` (the broker's own), `configurations` (of topics and brokers)

@@ -12,20 +12,36 @@ from emulator.machines.broker.batches import (
     check_first_batch,
 )
 from emulator.machines.broker.broker_context import BrokerContext
+from emulator.machines.broker.coordinator_lookup import INTERNAL_TOPICS
 from emulator.machines.broker.delayed_produce import DelayedProduce, Required
 from emulator.machines.broker.partition import Partition
+from emulator.machines.broker.producer_state import Guard
 from emulator.machines.broker.purgatory import Purgatory
+from emulator.machines.broker.replica_log import Log
 from emulator.machines.broker.replica_manager import COMPACTS, Replicas
 from emulator.machines.broker.request_channel import Request
+from emulator.machines.broker.transaction_verification import (
+    Errors,
+    Subject,
+    TransactionVerification,
+    error_of_produce,
+)
 from emulator.storage.files import StorageError
 from protocol.errors import NO_ERROR, ErrorCode
-from protocol.ids import NO_OFFSET, Offset
+from protocol.ids import NO_OFFSET, Offset, TopicPartition
 from protocol.messages.replication_messages import ProducePartition, ProduceRequest, ProduceResponse, ProduceResult
-from protocol.records.format import read_records
-from protocol.records.offset_commits import OFFSETS_TOPIC
+from protocol.records.format import read_header, read_records
+from protocol.records.transaction_markers import decode_marker
+from protocol.records.types import BatchHeader
 from protocol.work import Work
 
 ALL_IN_SYNC = -1
+FIRST_WITH_ABORTABLE: Final = 11
+"""First version of Produce whose clients know TRANSACTION_ABORTABLE (KIP-1050)."""
+FIRST_OF_VERSION_2: Final = 12
+"""First version of Produce of transaction version 2 (KIP-890)."""
+VERSION_2: Final = 2
+Guards = dict[TopicPartition, Guard]
 Appended = Callable[[list[ProduceResult]], None]
 """Callback, once, with the result of each partition."""
 _COMES_WITHOUT_START: Final = frozenset(
@@ -55,8 +71,11 @@ class _Refused(Exception):
 class Appends:
     """Handles Produce requests of one broker."""
 
-    def __init__(self, context: BrokerContext, replicas: Replicas, purgatory: Purgatory) -> None:
+    def __init__(
+        self, context: BrokerContext, replicas: Replicas, purgatory: Purgatory, verification: TransactionVerification
+    ) -> None:
         self._context = context
+        self.verification = verification
         self._replicas = replicas
         self._purgatory = purgatory
 
@@ -71,16 +90,75 @@ class Appends:
             if any(result.error for result in results):
                 request.hang_up()
 
-        if any(entry.topic == OFFSETS_TOPIC for entry in produce.partitions):
-            # Only the coordinator writes there. Kafka refuses that partition alone and appends the others.
+        if any(entry.topic in INTERNAL_TOPICS for entry in produce.partitions):
+            # Only coordinators write there. Kafka refuses that partition alone and appends the others.
             answer(_all(produce, ErrorCode.INVALID_TOPIC_EXCEPTION))
             return
-        yield from self.append(produce, answer, request)
+        if produce.transactional_id is not None and self.verification.applies(of_client=True):
+            yield from self._verify(produce, answer, request)
+        else:
+            yield from self.append(produce, answer, request)
 
-    def append(self, produce: ProduceRequest, answer: Appended, request: Request | None = None) -> Work[None]:
+    def _verify(self, produce: ProduceRequest, answer: Appended, request: Request) -> Work[None]:
+        """Verify the transaction in partitions where it is not open, then append.
+
+        No handler waits for that.
+        """
+        adds = request.version >= FIRST_OF_VERSION_2 and self._context.gates.transaction_version >= VERSION_2
+        guards: Guards = {}
+        header = None
+        for entry in produce.partitions:
+            partition = self._replicas.partitions.get((entry.topic, entry.partition))
+            sent = _first_header(entry)
+            if sent is None or not sent.is_transactional or partition is None or not partition.leads:
+                continue  # the append refuses it
+            guard = partition.the_log.producers.begin_verification(
+                sent.producer_id, sent.producer_epoch, sent.base_sequence, adds=adds
+            )
+            if guard is not None:
+                header, guards[entry.topic, entry.partition] = sent, guard
+        if header is None:
+            yield from self.append(produce, answer, request)
+            return
+        assert produce.transactional_id is not None
+        abortable = request.version >= FIRST_WITH_ABORTABLE
+        subject = Subject(
+            produce.transactional_id, header.producer_id, header.producer_epoch, tuple(guards), adds, abortable
+        )
+
+        def verified(errors: Errors) -> None:
+            work = self._append_verified(produce, answer, request, guards, errors, adds=adds)
+            self._context.threads.start("request-handler", request.name, work)
+
+        self.verification.verify(subject, verified)
+
+    def _append_verified(
+        self, produce: ProduceRequest, answer: Appended, request: Request, guards: Guards, errors: Errors, *, adds: bool
+    ) -> Work[None]:
+        """Append to the partitions without an error; the answer has all."""
+        places = [(entry.topic, entry.partition) for entry in produce.partitions]
+        fit = [entry for entry, place in zip(produce.partitions, places, strict=True) if place not in errors]
+        refused = {
+            place: ProduceResult(*place, error_of_produce(error, adds=adds), log_start=NO_OFFSET)
+            for place, error in errors.items()
+        }
+
+        def appended(results: list[ProduceResult]) -> None:
+            known = refused | {(one.topic, one.partition): one for one in results}
+            answer([known[place] for place in places])
+
+        if not fit:
+            appended([])
+            return
+        part = ProduceRequest(produce.acks, produce.timeout_ms, fit, produce.transactional_id)
+        yield from self.append(part, appended, request, guards)
+
+    def append(
+        self, produce: ProduceRequest, answer: Appended, request: Request | None = None, guards: Guards | None = None
+    ) -> Work[None]:
         """Append to each partition in turn, when its lock is free; complete delayed requests.
 
-        `request` None: the coordinator appends to its own topic.
+        `request` None: a coordinator appends to its own topic, or its markers. `guards`: of verified transactions.
         """
         if produce.acks not in (-1, 0, 1):
             answer(_all(produce, ErrorCode.INVALID_REQUIRED_ACKS))
@@ -93,7 +171,8 @@ class Appends:
             partition = self._replicas.partitions.get((entry.topic, entry.partition))
             if partition is not None and partition.lock.held:
                 yield from partition.lock.reading()
-            result, required_offset = self._append(entry, produce.acks)
+            guard = guards.get((entry.topic, entry.partition)) if guards else None
+            result, required_offset = self._append(entry, produce.acks, guard, of_client=request is not None)
             if required_offset is not None:
                 partition = self._replicas.partitions[entry.topic, entry.partition]
                 required[len(results)] = (partition, required_offset)
@@ -123,7 +202,9 @@ class Appends:
 
     # --- appending ---
 
-    def _append(self, entry: ProducePartition, acks: int) -> tuple[ProduceResult, Offset | None]:
+    def _append(
+        self, entry: ProducePartition, acks: int, guard: Guard | None, *, of_client: bool
+    ) -> tuple[ProduceResult, Offset | None]:
         """Append to one partition: (result, the log end after it; None with an error)."""
         topic_partition = (entry.topic, entry.partition)
         partition = self._replicas.partitions.get(topic_partition)
@@ -132,7 +213,7 @@ class Appends:
         if acks == ALL_IN_SYNC and len(partition.isr) < partition.min_isr:
             return self._refused(entry, ErrorCode.NOT_ENOUGH_REPLICAS), None
         try:
-            return self._write(entry, partition)
+            return self._write(entry, partition, guard, of_client=of_client)
         except CorruptBatch:
             return self._refused(entry, ErrorCode.CORRUPT_MESSAGE), None
         except LargerThanAllowed:
@@ -148,7 +229,9 @@ class Appends:
             if partition.log is not None and partition.log.epochs.unreported:  # also those of a refused batch
                 partition.tell_epochs()
 
-    def _write(self, entry: ProducePartition, partition: Partition) -> tuple[ProduceResult, Offset]:
+    def _write(
+        self, entry: ProducePartition, partition: Partition, guard: Guard | None, *, of_client: bool
+    ) -> tuple[ProduceResult, Offset]:
         """Validate and append, in Log.append's order: the records first, their producer last.
 
         Raises CorruptBatch, _Refused, LargerThanAllowed, LargerThanSegment, StorageError.
@@ -161,7 +244,9 @@ class Appends:
         log.make_room(placed)
         first = placed.headers[0]
         if first.producer_id >= 0:
-            error, written = log.producers.check(first)
+            error, written = log.producers.check(first) if of_client else (self._of_coordinator(log, placed), None)
+            if of_client and first.is_control:  # LogValidator.validateRecord
+                error = self._invalid_record
             if error:
                 raise _Refused(error)
             if written is not None:
@@ -170,10 +255,22 @@ class Appends:
                 # sequence numbers alone, so other records under used numbers get the same response.
                 partition.answered_as_duplicate(first, written)
                 return self._written(entry, partition, written.base_offset), written.last_offset + 1
+            if first.is_transactional and not first.is_control and self.verification.applies(of_client=of_client):
+                missing = log.producers.check_verified(first, guard, in_order=of_client)
+                if missing:
+                    raise _Refused(missing)
         log.append(placed)
         for header in placed.headers:
             partition.appended(header, as_leader=True)
         return self._written(entry, partition, first.base_offset), log.log_end
+
+    def _of_coordinator(self, log: Log, placed: Placed) -> ErrorCode:
+        """Check a coordinator's batch: epochs alone (AppendOrigin.COORDINATOR)."""
+        first = placed.headers[0]
+        marker = decode_marker(placed.data) if first.is_control else None
+        if marker is None:
+            return log.producers.check_epoch(first.producer_id, first.producer_epoch)
+        return log.producers.check_marker(first.producer_id, first.producer_epoch, marker.coordinator_epoch)
 
     def _refuse_invalid(self, entry: ProducePartition, max_bytes: int) -> NoReturn:
         """Refuse an invalid entry; Kafka checks size and checksum first.
@@ -214,6 +311,14 @@ class Appends:
             raise CorruptBatch(str(error)) from error
         if keyless:
             raise _Refused(self._invalid_record)
+
+
+def _first_header(entry: ProducePartition) -> BatchHeader | None:
+    """Header of the first batch; None: there is no whole one."""
+    try:
+        return read_header(entry.records)
+    except ValueError:
+        return None
 
 
 def _all(produce: ProduceRequest, error: ErrorCode) -> list[ProduceResult]:

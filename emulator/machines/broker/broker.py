@@ -8,22 +8,28 @@ from emulator.machines.broker.broker_metadata import MetadataCache
 from emulator.machines.broker.configurations import Configurations
 from emulator.machines.broker.controller_channel import ControllerChannel
 from emulator.machines.broker.controller_requests import HighWatermarkCheckpoints, Leadership
+from emulator.machines.broker.coordinator_lookup import CoordinatorLookup, CreateTopic
 from emulator.machines.broker.dynamic_settings import DynamicSettings
 from emulator.machines.broker.fetchers import Fetchers
 from emulator.machines.broker.fetches import Fetches
-from emulator.machines.broker.group_coordinator import CreateTopic, GroupCoordinator
+from emulator.machines.broker.group_coordinator import GroupCoordinator
 from emulator.machines.broker.isr_writes import IsrChanges
 from emulator.machines.broker.log_dir_queries import alter_replica_log_dirs, describe_log_dirs
+from emulator.machines.broker.marker_writes import MarkerWrites
 from emulator.machines.broker.metadata_deltas import MetadataDeltas
 from emulator.machines.broker.offline_replicas import OfflineReplicas
 from emulator.machines.broker.offset_queries import OffsetQueries
+from emulator.machines.broker.producer_ids import ProducerIds
 from emulator.machines.broker.producer_queries import describe_producers
 from emulator.machines.broker.record_deletions import RecordDeletions
 from emulator.machines.broker.replica_manager import Replicas
-from emulator.machines.broker.replica_transitions import ReplicaTransitions
+from emulator.machines.broker.replica_transitions import Coordinator, ReplicaTransitions
 from emulator.machines.broker.request_channel import Request, RequestChannel
 from emulator.machines.broker.settings import BrokerSettings
 from emulator.machines.broker.topic_auto_creation import TopicAutoCreation
+from emulator.machines.broker.transaction_coordinator import TransactionCoordinator
+from emulator.machines.broker.transaction_queries import TransactionQueries
+from emulator.machines.broker.transaction_verification import TransactionVerification
 from protocol.machine import ConnectionAccepted
 from protocol.messages.administration import (
     CreatePartitionsRequest,
@@ -73,13 +79,23 @@ from protocol.messages.placement import (
 )
 from protocol.messages.replication_messages import (
     FetchRequest,
-    InitProducerIdRequest,
-    InitProducerIdResponse,
     ListOffsetsRequest,
     OffsetForLeaderEpochRequest,
     ProduceRequest,
 )
+from protocol.messages.transactions import (
+    AddOffsetsToTxnRequest,
+    AddPartitionsToTxnRequest,
+    DescribeTransactionsRequest,
+    EndTxnRequest,
+    InitProducerIdRequest,
+    ListTransactionsRequest,
+    TxnOffsetCommitRequest,
+    WriteTxnMarkersRequest,
+)
 from protocol.purposes import OBSERVE
+from protocol.records.offset_commits import OFFSETS_TOPIC
+from protocol.records.transaction_states import TRANSACTIONS_TOPIC
 from protocol.work import Until, Work
 
 RECOVERY_CHECKPOINT = ("recovery-point-checkpoint",)
@@ -90,7 +106,6 @@ FIRST_TASK_MS = 30_000.0
 """Delay before the log manager's tasks begin (LogManager.InitialTaskDelayMs)."""
 TIMER_MAX_MS = 1e12
 """Longest period of a task; one with a longer period never runs."""
-PRODUCER_IDS_PER_LIFE = 1_000_000
 
 ADMINISTERED = (
     CreateTopicsRequest, DeleteTopicsRequest, CreatePartitionsRequest, DescribeConfigsRequest, AlterConfigsRequest,
@@ -98,6 +113,11 @@ ADMINISTERED = (
     ListPartitionReassignmentsRequest,
 )  # fmt: skip
 """Requests that the node handles, which has a controller."""
+TRANSACTIONAL = (
+    AddPartitionsToTxnRequest, AddOffsetsToTxnRequest, EndTxnRequest, WriteTxnMarkersRequest, TxnOffsetCommitRequest,
+    DescribeTransactionsRequest, ListTransactionsRequest,
+)  # fmt: skip
+"""Requests about transactions."""
 ControllerRequest = AlterIsrRequest | ControlledShutdownRequest
 ControllerReply = Callable[[Message], None]
 
@@ -129,11 +149,25 @@ class Broker:
         self.isr_changes = IsrChanges(context, self.replicas.partitions, self.channel)
         self.fetchers = Fetchers(context, self.replicas)
         self.record_deletions = RecordDeletions(context, self.replicas)
-        self.appends = Appends(context, self.replicas, self.produces)
-        self.coordinator = GroupCoordinator(context, self.replicas, self.metadata, self.appends, create_topic)
+        self.verification = TransactionVerification(context, self.metadata)
+        self.appends = Appends(context, self.replicas, self.produces, self.verification)
+        self.coordinator = GroupCoordinator(context, self.replicas, self.metadata, self.appends)
+        self.lookup = CoordinatorLookup(context, self.metadata, create_topic)
+        self.producer_ids = ProducerIds(context)
+        self.transactions = TransactionCoordinator(
+            context, self.replicas, self.metadata, self.appends, self.producer_ids
+        )
+        self.transaction_queries = TransactionQueries(context, self.transactions.log)
+        self.marker_writes = MarkerWrites(context, self.replicas, self.appends, self.coordinator.transaction_ended)
+        coordinators: dict[str, Coordinator] = {
+            OFFSETS_TOPIC: self.coordinator, TRANSACTIONS_TOPIC: self.transactions
+        }  # fmt: skip
         self.auto_creation = TopicAutoCreation(context, self.metadata, create_topic)
         alter_isr = self.isr_changes.alter_isr
-        transitions = ReplicaTransitions(context, self.replicas, self.fetchers, alter_isr, self.coordinator)
+        transitions = ReplicaTransitions(
+            context, self.replicas, self.fetchers, alter_isr, coordinators, self.coordinator
+        )
+        self._coordinators = coordinators
         checkpoints = HighWatermarkCheckpoints(context, self.replicas)
         self.leadership = Leadership(context, self.replicas, self.fetchers, transitions, checkpoints)
         self.deltas = MetadataDeltas(context, self.replicas, self.fetchers, transitions, checkpoints)
@@ -146,10 +180,8 @@ class Broker:
         self.administers: Callable[[Request], None] = Request.hang_up
         """Handler of ADMINISTERED requests: the node's."""
         self._serving = False
-        self._producer_ids = 0
         self._started_ms = 0.0
         self._deletes_records = False
-        self.incarnation = 1
 
     def start(self, configurations: dict[str, dict[str, str]]) -> None:
         """Load the logs, with their topics' own settings, and begin the periodic tasks.
@@ -159,7 +191,8 @@ class Broker:
         self.replicas.load_all(configurations)
         if self.replicas.failed:
             return
-        offline = OfflineReplicas(self.context, self.fetchers, self.coordinator)
+        offline = OfflineReplicas(self.context, self.fetchers, self._coordinators)
+        self.transactions.start()
         self.replicas.going_offline = offline.going
         self.replicas.tell_controller = offline.tell_controller
         self.isr_changes.start()
@@ -186,6 +219,8 @@ class Broker:
         self._serving = False
         self.requests.shut()
         self.fetchers.close_all()
+        self.transactions.close()
+        self.verification.close()
         self.replicas.close_cleanly()
 
     def accepted(self, event: ConnectionAccepted) -> None:
@@ -262,9 +297,9 @@ class Broker:
             case StopReplicaRequest():
                 return self.leadership.stop_replica(request, message)
             case InitProducerIdRequest():
-                request.answer(self._init_producer_id())
+                return self.transactions.init_producer_id(request, message)
             case FindCoordinatorRequest() if self.context.gates.group_coordinator:
-                return self.coordinator.find(request, message)
+                return self.lookup.find(request, message)
             case OffsetCommitRequest() if self.context.gates.group_coordinator:
                 return self.coordinator.commit(request, message)
             case OffsetFetchRequest() if self.context.gates.group_coordinator:
@@ -296,6 +331,8 @@ class Broker:
                 return self.coordinator.delete_offsets(request, message)
             case _ if isinstance(message, ADMINISTERED):
                 self.administers(request)
+            case _ if self.context.gates.transactions and isinstance(message, TRANSACTIONAL):
+                return self._transactional(request, message)
             case ControlledShutdownRequest() if self.context.gates.controlled_shutdown_occupies_handler:
                 return self._ask_controller(request, message)
             case AlterIsrRequest() | ControlledShutdownRequest():
@@ -303,6 +340,26 @@ class Broker:
             case _:
                 # A well-formed message that no broker serves: closing its connection is the response.
                 request.hang_up()
+        return None
+
+    def _transactional(self, request: Request, message: Message) -> Work[None] | None:
+        """Dispatch a request about transactions."""
+        match message:
+            case AddPartitionsToTxnRequest():
+                return self.transactions.add_partitions(request, message)
+            case AddOffsetsToTxnRequest():
+                offsets = (OFFSETS_TOPIC, self.coordinator.partition_of(message.group))
+                return self.transactions.add_offsets(request, message, offsets)
+            case EndTxnRequest():
+                return self.transactions.end(request, message)
+            case WriteTxnMarkersRequest():
+                return self.marker_writes.write(request, message)
+            case TxnOffsetCommitRequest():
+                return self.coordinator.commit_in_transaction(request, message)
+            case DescribeTransactionsRequest():
+                request.answer(self.transaction_queries.describe(message))
+            case ListTransactionsRequest():
+                request.answer(self.transaction_queries.list(message))
         return None
 
     def _update_metadata(self, request: Request, message: UpdateMetadataRequest) -> Work[None]:
@@ -313,10 +370,3 @@ class Broker:
         answer = yield Until("the controller", lambda done: self._for_controller(message, done))
         assert isinstance(answer, Message)
         request.answer(answer)
-
-    def _init_producer_id(self) -> InitProducerIdResponse:
-        """Assign ids, unique per broker and life, without Kafka's blocks in ZooKeeper."""
-        self._producer_ids += 1
-        assert self._producer_ids < PRODUCER_IDS_PER_LIFE
-        base = (self.context.broker * 1_000 + self.incarnation) * PRODUCER_IDS_PER_LIFE
-        return InitProducerIdResponse(0, base + self._producer_ids, 0)

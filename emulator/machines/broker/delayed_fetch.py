@@ -11,7 +11,7 @@ from emulator.machines.broker.purgatory import Delayed
 from emulator.machines.broker.replica_manager import Replicas
 from emulator.machines.broker.request_channel import Request
 from protocol.ids import TopicPartition
-from protocol.messages.replication_messages import FetchPartition, FetchRequest
+from protocol.messages.replication_messages import READ_COMMITTED, FetchPartition, FetchRequest
 from protocol.work import Work
 
 
@@ -90,7 +90,11 @@ class DelayedFetch(Delayed):
         if entry.current_leader_epoch != partition.leader_epoch and fence(partition, entry.current_leader_epoch):
             return None
         log = partition.log
-        stop = log.log_end if self._fetch.replica_id >= 0 else log.high_watermark
+        if self._fetch.replica_id >= 0:
+            stop = log.log_end
+        else:
+            committed = self._fetch.isolation == READ_COMMITTED
+            stop = log.last_stable_offset() if committed else log.high_watermark
         if entry.fetch_offset > stop and self._fetch.replica_id >= 0:
             return None
         if entry.last_fetched_epoch >= 0:

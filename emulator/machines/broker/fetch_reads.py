@@ -13,6 +13,8 @@ from emulator.storage.files import StorageError
 from protocol.errors import NO_ERROR, ErrorCode
 from protocol.ids import NO_OFFSET, BrokerId, LeaderEpoch, Offset
 from protocol.messages.replication_messages import (
+    READ_COMMITTED,
+    AbortedTransaction,
     DivergingEpoch,
     FetchedPartition,
     FetchPartition,
@@ -52,7 +54,7 @@ class Reads:
             if waits_for_locks and partition is not None and partition.lock.held:
                 yield from partition.lock.reading()
                 partition = partitions.get((entry.topic, entry.partition))
-            result, leader_log_end = self._one(fetch.replica_id, entry, partition, left_bytes, first=first)
+            result, leader_log_end = self._one(fetch, entry, partition, left_bytes, first=first)
             if limited_each:
                 result.incomplete = self._nothing_whole(entry, result, fetch.replica_id)
             elif result.records:
@@ -71,7 +73,7 @@ class Reads:
         return entry.fetch_offset < stop and log.bytes_between(entry.fetch_offset, stop) > 0
 
     def _one(
-        self, replica_id: BrokerId, entry: FetchPartition, partition: Partition | None, left_bytes: int, *, first: bool
+        self, fetch: FetchRequest, entry: FetchPartition, partition: Partition | None, left_bytes: int, *, first: bool
     ) -> tuple[FetchedPartition, Offset]:
         topic_partition = (entry.topic, entry.partition)
         if partition is None:
@@ -96,7 +98,11 @@ class Reads:
                 )
         if not log.log_start <= entry.fetch_offset <= log_end:
             return FetchedPartition(*topic_partition, ErrorCode.OFFSET_OUT_OF_RANGE), NO_OFFSET
-        stop = log_end if replica_id >= 0 else high_watermark
+        stop, stable, committed = log_end, high_watermark, False
+        if fetch.replica_id < 0:
+            stable = log.last_stable_offset()
+            committed = fetch.isolation == READ_COMMITTED
+            stop = stable if committed else high_watermark
         above = stop < entry.fetch_offset < log_end
         if above and self._context.gates.fetch_above_high_watermark_fails:
             return FetchedPartition(*topic_partition, ErrorCode.UNKNOWN_SERVER_ERROR), NO_OFFSET
@@ -111,6 +117,11 @@ class Reads:
         start, topic_id = log.log_start, self._context.topic_ids.get(topic_partition, "")
         result = FetchedPartition(entry.topic, entry.partition, NO_ERROR, high_watermark, start, None, records)
         result.topic_id = topic_id
+        if stable != high_watermark:
+            result.last_stable_offset = stable
+        if committed and entry.fetch_offset < stop:
+            aborted = log.aborted_transactions(entry.fetch_offset, records)
+            result.aborted = [AbortedTransaction(one.producer_id, one.first_offset) for one in aborted]
         return result, log_end
 
     # --- answering ---

@@ -11,8 +11,9 @@ in-sync replicas, and counts when they have it. A generation of a group with mem
 """
 
 from collections.abc import Callable
+from typing import Final
 
-from emulator.machines.broker.appends import Appends
+from emulator.machines.broker.appends import VERSION_2, Appends
 from emulator.machines.broker.broker_context import BrokerContext
 from emulator.machines.broker.broker_metadata import MetadataCache
 from emulator.machines.broker.group_administration import GroupAdministration
@@ -25,16 +26,16 @@ from emulator.machines.broker.group_records import (
     group_record,
 )
 from emulator.machines.broker.offset_cache import OffsetCache
+from emulator.machines.broker.producer_state import Guard
 from emulator.machines.broker.replica_manager import Replicas
 from emulator.machines.broker.request_channel import Request
+from emulator.machines.broker.transaction_verification import Errors, Subject
 from emulator.storage.files import StorageError
-from protocol.errors import ErrorCode
+from protocol.errors import NO_ERROR, ErrorCode
 from protocol.events import GroupCoordinatorChanged
 from protocol.ids import EPOCH_UNKNOWN, TopicPartition
 from protocol.messages.groups import (
     CommittedPartition,
-    FindCoordinatorRequest,
-    FindCoordinatorResponse,
     OffsetCommitRequest,
     OffsetCommitResponse,
     OffsetDeleteRequest,
@@ -46,29 +47,31 @@ from protocol.messages.groups import (
 from protocol.messages.leadership_messages import PartitionError
 from protocol.messages.membership import DeletedGroup, DeleteGroupsRequest, DeleteGroupsResponse
 from protocol.messages.replication_messages import ProduceResult
+from protocol.messages.transactions import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 from protocol.records.group_metadata import StoredGroup
 from protocol.records.offset_commits import (
     OFFSETS_TOPIC,
     CommittedOffset,
     OffsetKey,
-    group_partition,
+    hash_partition,
 )
-from protocol.work import Until, Work
+from protocol.records.types import NO_SEQUENCE
+from protocol.work import Work
 
 LOAD = "offsets-load"
+TRANSACTION_ENDED = "offsets-of-transaction"
 LOAD_BYTES = 5 * 1024 * 1024
 """Bytes read in one step (offsets.load.buffer.size)."""
 
 MS_PER_MINUTE = 60_000
+FIRST_COMMIT_WITH_ABORTABLE: Final = 4
+"""First version of TxnOffsetCommit whose clients know TRANSACTION_ABORTABLE (KIP-1050)."""
+FIRST_COMMIT_OF_VERSION_2: Final = 5
+"""First version of TxnOffsetCommit of transaction version 2 (KIP-890)."""
 
-CreateTopic = Callable[[str, int, int, dict[str, str], Callable[..., None]], None]
-"""Creates a topic as an admin tool, then calls back.
-
-Arguments: topic, partitions, replication factor, configs, callback.
-"""
 
 class GroupCoordinator:
-    """Coordinator of groups. `create_topic` makes the offsets topic, on the first look-up."""
+    """Coordinator of groups."""
 
     def __init__(
         self,
@@ -76,64 +79,27 @@ class GroupCoordinator:
         replicas: Replicas,
         metadata: MetadataCache,
         appends: Appends,
-        create_topic: CreateTopic,
     ) -> None:
         self._context = context
         self._replicas = replicas
         self._metadata = metadata
         self._appends = appends
-        self._create_topic = create_topic
         self._caches: dict[int, OffsetCache] = {}
         self._stopped_at: int | None = None
         """The partition whose loading cannot go on; it occupies the only thread that loads."""
+        self._ended_count = 0
         self._writing = GroupRecords(context, appends)
         self.members = GroupMembership(context, self._coordinated, self._store)
         groups, gates = self.members.groups, context.gates
         self.administration = GroupAdministration(groups, self._coordinated, self._committing, self._loading, gates)
 
-    # --- look-up of the coordinator ---
-
-    def find(self, request: Request, body: FindCoordinatorRequest) -> Work[None]:
-        """Respond with the coordinator by this broker's metadata, which may be outdated.
-
-        A group without a name has offsets, too.
-        """
-        if not self._metadata.partition_count(OFFSETS_TOPIC):
-            yield from self._create()
-            request.answer(FindCoordinatorResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE))
-        else:
-            state = self._metadata.partitions.get((OFFSETS_TOPIC, self._partition_of(body.group)))
-            node = None if state is None else self._metadata.node_of(state.leader)
-            if state is None or node is None:
-                request.answer(FindCoordinatorResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE))
-            else:
-                request.answer(FindCoordinatorResponse(ErrorCode.NONE, state.leader, node))
-
-    def _create(self) -> Work[None]:
-        settings, alive = self._context.settings, len(self._metadata.live)
-        factor = settings.offsets_topic_replication_factor
-        if alive < factor:
-            if self._context.gates.offsets_topic_needs_all_brokers or not alive:
-                return
-            factor = alive
-        partitions = settings.offsets_topic_num_partitions
-        configs = {
-            "cleanup.policy": "compact",
-            "segment.bytes": str(settings.offsets_topic_segment_bytes),
-            "compression.type": "producer",
-        }
-        yield Until(
-            f"the topic {OFFSETS_TOPIC}",
-            lambda made: self._create_topic(OFFSETS_TOPIC, partitions, factor, configs, made),
-        )
-
-    def _partition_of(self, group: str) -> int:
+    def partition_of(self, group: str) -> int:
         """Partition of a group; the metadata have the number of partitions.
 
         Kafka reads it from ZooKeeper once, at a broker's start.
         """
         known = self._metadata.partition_count(OFFSETS_TOPIC)
-        return group_partition(group, known or self._context.settings.offsets_topic_num_partitions)
+        return hash_partition(group, known or self._context.settings.offsets_topic_num_partitions)
 
     # --- election and resignation ---
 
@@ -159,7 +125,7 @@ class GroupCoordinator:
             for waiting in sorted(other for other, cache in self._caches.items() if cache.loading):
                 self._load_soon(waiting)
         self._changed(number, "resigned", len(cache))
-        self.members.resigned(lambda group: self._partition_of(group) == number)
+        self.members.resigned(lambda group: self.partition_of(group) == number)
 
     def going_offline(self, number: int) -> None:
         """Handle a partition whose log is out of reach: keep its loaded state, end its loading."""
@@ -206,7 +172,7 @@ class GroupCoordinator:
 
         The response follows when the in-sync replicas have them, or after `offsets.commit.timeout.ms`.
         """
-        number = self._partition_of(body.group)
+        number = self.partition_of(body.group)
         cache, error = self._cache(number)
         if self.members.refuses(body.instance):
             error = ErrorCode.UNSUPPORTED_VERSION
@@ -232,10 +198,14 @@ class GroupCoordinator:
             return
         committed = {index: self._committed(body.partitions[index]) for index in accepted}
 
+        accepted_keys = [keys[index] for index in accepted]
+        cache.prepare(accepted_keys)
+
         def appended(results: list[ProduceResult]) -> None:
             (result,) = results
             error = ErrorCode(result.error)
             errors.update(dict.fromkeys(accepted, COMMIT_ERRORS.get(error, error)))
+            cache.answered(accepted_keys)
             if error == ErrorCode.NONE and self._caches.get(number) is cache:
                 for place, index in enumerate(accepted):
                     cache.committed(keys[index], committed[index], result.base_offset + place)
@@ -244,9 +214,100 @@ class GroupCoordinator:
         commits = [(keys[index], committed[index]) for index in accepted]
         yield from self._writing.append(number, commit_records(commits, self._context.gates), appended)
 
+    def commit_in_transaction(self, request: Request, body: TxnOffsetCommitRequest) -> Work[None]:
+        """Append offsets as part of a transaction.
+
+        They are visible after its marker (KIP-98, KIP-447).
+        """
+        number = self.partition_of(body.group)
+        partition = self._replicas.partitions.get((OFFSETS_TOPIC, number))
+        verification, gates = self._appends.verification, self._context.gates
+        error = self._cache(number)[1]
+        guard = None
+        adds = request.version >= FIRST_COMMIT_OF_VERSION_2 and gates.transaction_version >= VERSION_2
+        if not error and partition is not None and partition.leads and verification.applies(of_client=False):
+            producers = partition.the_log.producers
+            guard = producers.begin_verification(body.producer_id, body.producer_epoch, NO_SEQUENCE, adds=adds)
+        if guard is None:
+            yield from self._commit_verified(request, body, None, error)
+            return
+        place = (OFFSETS_TOPIC, number)
+        abortable = request.version >= FIRST_COMMIT_WITH_ABORTABLE
+        subject = Subject(
+            body.transactional_id, body.producer_id, body.producer_epoch, (place,), adds, names_abortable=abortable
+        )
+
+        def verified(errors: Errors) -> None:
+            # No handler waits for it.
+            error = errors.get(place, NO_ERROR)
+            work = self._commit_verified(request, body, guard, COMMIT_ERRORS.get(error, error))
+            self._context.threads.start("request-handler", request.name, work)
+
+        verification.verify(subject, verified)
+
+    def _commit_verified(
+        self, request: Request, body: TxnOffsetCommitRequest, guard: Guard | None, error: ErrorCode
+    ) -> Work[None]:
+        """Append unless the verification failed; its generation is checked now."""
+        number = self.partition_of(body.group)
+        cache, now_error = self._cache(number)
+        error = error or now_error or self.members.may_commit_in_transaction(body)
+        keys = [OffsetKey(body.group, each.topic, each.partition) for each in body.partitions]
+        errors = [error or self._refused(each) for each in body.partitions]
+        accepted = [index for index, error in enumerate(errors) if not error]
+        if cache is not None and not cache.has_room([keys[index] for index in accepted]):
+            errors = [error or ErrorCode.INVALID_COMMIT_OFFSET_SIZE for error in errors]
+            accepted = []
+
+        def answer() -> None:
+            results = [PartitionError(p.topic, p.partition, errors[i]) for i, p in enumerate(body.partitions)]
+            request.answer(TxnOffsetCommitResponse(results))
+
+        if cache is None or not accepted:
+            answer()
+            return
+        accepted_keys = [keys[index] for index in accepted]
+        commits = [(keys[index], self._committed(body.partitions[index])) for index in accepted]
+        cache.prepare_transactional(body.producer_id, accepted_keys)
+
+        def appended(results: list[ProduceResult]) -> None:
+            (result,) = results
+            error = ErrorCode(result.error)
+            if error:
+                cache.transactional_failed(body.producer_id, accepted_keys)
+                for index in accepted:
+                    errors[index] = COMMIT_ERRORS.get(error, error)
+            else:
+                for place, (key, committed) in enumerate(commits):
+                    cache.transactional(body.producer_id, key, committed, result.base_offset + place)
+            answer()
+
+        records = commit_records(commits, self._context.gates)
+        yield from self._writing.append_transactional(
+            number, records, body.producer_id, body.producer_epoch, guard, appended
+        )
+
+    def transaction_ended(self, number: int, producer_id: int, commits: bool, visible: Callable[[], None]) -> None:
+        """Take a marker in a partition of the offsets topic, then call `visible`.
+
+        Until 3.9.0 a task does it a moment later (KAFKA-6917).
+        """
+
+        def end() -> None:
+            cache = self._caches.get(number)
+            if cache is not None and not cache.loading:
+                cache.transaction_ended(producer_id, commits=commits)
+            visible()
+
+        if self._context.gates.marker_answer_waits_for_offsets:
+            end()
+        else:
+            self._ended_count += 1
+            self._context.set_timer((TRANSACTION_ENDED, self._ended_count), 0.0, end)
+
     def _store(self, group: str, stored: StoredGroup, done: Callable[[ErrorCode], None]) -> Work[None]:
         """Append a generation of a group."""
-        number = self._partition_of(group)
+        number = self.partition_of(group)
         if self._cache(number)[0] is None:
             done(ErrorCode.NOT_COORDINATOR)
             return
@@ -270,14 +331,14 @@ class GroupCoordinator:
     def _idle(self, number: int, cache: OffsetCache) -> list[str]:
         """Drop groups without members and committed offsets; returns those with stored generations."""
         return self.administration.forget(
-            lambda group: self._partition_of(group) == number and not cache.of_group(group)
+            lambda group: self.partition_of(group) == number and not cache.of_group(group)
         )
 
     def delete(self, request: Request, body: DeleteGroupsRequest) -> Work[None]:
         """Delete groups without members, and their committed offsets (KIP-229)."""
         deleted: list[DeletedGroup] = []
         for group in body.groups:
-            number = self._partition_of(group)
+            number = self.partition_of(group)
             cache, error = self._cache(number)
             if cache is not None:
                 keys = [key for key, _ in cache.of_group(group)]
@@ -290,7 +351,7 @@ class GroupCoordinator:
 
     def delete_offsets(self, request: Request, body: OffsetDeleteRequest) -> Work[None]:
         """Delete committed offsets of partitions that no member of the group reads (KIP-496)."""
-        number = self._partition_of(body.group)
+        number = self.partition_of(body.group)
         cache, error = self._cache(number) if body.group else (None, ErrorCode.INVALID_GROUP_ID)
         if cache is None:
             request.answer(OffsetDeleteResponse(error))
@@ -334,7 +395,7 @@ class GroupCoordinator:
 
     def fetch(self, request: OffsetFetchRequest) -> OffsetFetchResponse:
         """Respond from the cache, whatever the replicas' state; an outdated coordinator is outdated."""
-        cache, error = self._cache(self._partition_of(request.group))
+        cache, error = self._cache(self.partition_of(request.group))
         if cache is None:
             return OffsetFetchResponse(error)
         if request.everything:
@@ -348,8 +409,12 @@ class GroupCoordinator:
             )
         found: list[CommittedPartition] = []
         for entry in request.partitions:
-            held = cache.get(OffsetKey(request.group, entry.topic, entry.partition))
-            if held is None:
+            key = OffsetKey(request.group, entry.topic, entry.partition)
+            held = cache.get(key)
+            if request.stable and self._context.gates.unstable_offsets_refused and cache.is_unstable(key):
+                unstable = ErrorCode.UNSTABLE_OFFSET_COMMIT
+                found.append(CommittedPartition(entry.topic, entry.partition, error=unstable))
+            elif held is None:
                 found.append(CommittedPartition(entry.topic, entry.partition))
             else:
                 topic_partition: TopicPartition = (entry.topic, entry.partition)
@@ -364,7 +429,7 @@ class GroupCoordinator:
         return {group for cache in self._caches.values() if not cache.loading for group in cache.names()}
 
     def _coordinated(self, group: str) -> ErrorCode:
-        return self._cache(self._partition_of(group))[1]
+        return self._cache(self.partition_of(group))[1]
 
     def _cache(self, number: int) -> tuple[OffsetCache | None, ErrorCode]:
         cache = self._caches.get(number)

@@ -23,6 +23,7 @@ from protocol.messages.membership import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
+from protocol.messages.transactions import TxnOffsetCommitRequest
 from protocol.records.group_metadata import StoredGroup
 from protocol.work import Work
 
@@ -391,6 +392,29 @@ class GroupMembership:
         if error == ErrorCode.NONE:
             self._renew_session(group, group.members[body.member])
         return error
+
+    def may_commit_in_transaction(self, body: TxnOffsetCommitRequest) -> ErrorCode:
+        """Error of a transactional commit by membership (KIP-447).
+
+        Without a generation and member there is none.
+
+        The group's state does not matter: the old generation may commit until the next one begins.
+
+        Source: GroupCoordinator.validateTxnOffsetCommit.
+        """
+        if body.generation < 0 and not body.member and body.instance is None:
+            return ErrorCode.NONE
+        group = self.groups.get(body.group)
+        if group is None:
+            return ErrorCode.NONE if body.generation < 0 else ErrorCode.ILLEGAL_GENERATION
+        error = self._membership_error(group, body.member, body.instance)
+        if error == ErrorCode.FENCED_INSTANCE_ID:
+            return error
+        if error and body.member:
+            return error
+        if body.generation >= 0 and body.generation != group.generation:
+            return ErrorCode.ILLEGAL_GENERATION
+        return ErrorCode.NONE
 
     # --- election and resignation as coordinator ---
 

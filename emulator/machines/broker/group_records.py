@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterable, Sequence
 
 from emulator.machines.broker.appends import Appends
 from emulator.machines.broker.broker_context import BrokerContext
+from emulator.machines.broker.producer_state import Guard
 from protocol.errors import ErrorCode
 from protocol.gates import Gates
 from protocol.messages.replication_messages import ProducePartition, ProduceRequest, ProduceResult
+from protocol.records.batch import encode_batch
 from protocol.records.format import encode
 from protocol.records.group_metadata import StoredGroup, encode_group, encode_group_key
 from protocol.records.offset_commits import OFFSETS_TOPIC, CommittedOffset, OffsetKey, encode_key, encode_value
@@ -14,6 +16,7 @@ from protocol.records.types import RecordFields
 from protocol.work import Work
 
 COMMIT_ERRORS = {
+    ErrorCode.NETWORK_EXCEPTION: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,  # of a verification
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -56,6 +59,33 @@ class GroupRecords:
         yield from self._append(
             number, records, settings.offsets_commit_required_acks, settings.offsets_commit_timeout_ms, appended
         )
+
+    def append_transactional(
+        self,
+        number: int,
+        records: Sequence[RecordFields],
+        producer_id: int,
+        producer_epoch: int,
+        guard: Guard | None,
+        appended: Callable[[list[ProduceResult]], None],
+    ) -> Work[None]:
+        """Append offsets of a transaction, as `append`; the sequence is 0 and is not checked."""
+        settings = self._context.settings
+        batch = encode_batch(
+            records,
+            timestamp_ms=int(self._context.now.wall_ms),
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            base_sequence=0,
+            is_transactional=True,
+        )
+        produce = ProduceRequest(
+            settings.offsets_commit_required_acks,
+            settings.offsets_commit_timeout_ms,
+            [ProducePartition(OFFSETS_TOPIC, number, batch)],
+        )
+        guards = None if guard is None else {(OFFSETS_TOPIC, number): guard}
+        yield from self._appends.append(produce, appended, guards=guards)
 
     def forget(self, number: int, keys: Sequence[OffsetKey], groups: Sequence[str] = ()) -> Work[None]:
         """Append records without a value (tombstones), with acks=0."""

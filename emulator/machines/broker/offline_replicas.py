@@ -5,12 +5,13 @@ milliseconds after the operation that failed; here it is part of the same step. 
 again: a produce gets REQUEST_TIMED_OUT at its time limit, a fetch KAFKA_STORAGE_ERROR.
 """
 
+from collections.abc import Mapping
+
 from emulator.machines.broker.broker_context import BrokerContext
 from emulator.machines.broker.fetchers import Fetchers
-from emulator.machines.broker.group_coordinator import GroupCoordinator
+from emulator.machines.broker.replica_transitions import Coordinator
 from protocol.ids import TopicPartition
 from protocol.messages.session_messages import Create, SessionRequest, SessionResponse
-from protocol.records.offset_commits import OFFSETS_TOPIC
 from protocol.znodes import LOG_DIR_EVENT_NOTIFICATION, LOG_DIR_EVENT_PREFIX, encode_log_dir_event
 
 
@@ -20,16 +21,16 @@ class OfflineReplicas:
     `going` is called with partitions before the broker drops them.
     """
 
-    def __init__(self, context: BrokerContext, fetchers: Fetchers, coordinator: GroupCoordinator) -> None:
+    def __init__(self, context: BrokerContext, fetchers: Fetchers, coordinators: Mapping[str, Coordinator]) -> None:
         self._context = context
         self._fetchers = fetchers
-        self._coordinator = coordinator
+        self._coordinators = coordinators
 
     def going(self, topic_partitions: list[TopicPartition]) -> None:
         for topic, partition in topic_partitions:
             self._fetchers.drop((topic, partition))
-            if topic == OFFSETS_TOPIC:
-                self._coordinator.going_offline(partition)
+            if topic in self._coordinators:
+                self._coordinators[topic].going_offline(partition)
 
     def tell_controller(self) -> None:
         """Notify the controller, which finds the offline replicas by a LeaderAndIsr for all of them.

@@ -12,10 +12,11 @@ from emulator.machines.broker.replica_manager import Replicas
 from emulator.machines.broker.request_channel import Request
 from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
-from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch, TopicPartition
+from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch, Offset, TopicPartition
 from protocol.messages.replication_messages import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
+    READ_COMMITTED,
     EpochEnd,
     EpochRequest,
     ListedOffset,
@@ -58,7 +59,7 @@ class OffsetQueries:
                 continue
             if self._context.gates.fetch_blocks_on_partition_lock:
                 yield from self._unlocked(one.topic, one.partition)
-            found = self._offset(one, follower=body.replica_id >= 0)
+            found = self._offset(one, body)
             if found.error == ErrorCode.OFFSET_NOT_AVAILABLE and request.version < FIRST_WITH_NOT_AVAILABLE:
                 found.error = ErrorCode.LEADER_NOT_AVAILABLE
             if not self._context.gates.listed_offsets_have_epochs:
@@ -80,7 +81,7 @@ class OffsetQueries:
         epoch, end_offset = log.end_offset_for_epoch(question.leader_epoch)
         return EpochEnd(*topic_partition, ErrorCode.NONE, epoch if with_epoch else EPOCH_UNKNOWN, end_offset)
 
-    def _offset(self, entry: ListOffsetsPartition, *, follower: bool) -> ListedOffset:
+    def _offset(self, entry: ListOffsetsPartition, body: ListOffsetsRequest) -> ListedOffset:
         topic_partition = (entry.topic, entry.partition)
         log, error = self._leaders_log(topic_partition, entry.current_leader_epoch)
         if log is None:
@@ -91,25 +92,28 @@ class OffsetQueries:
             return ListedOffset(*topic_partition, ErrorCode.NONE, log.log_start, log.epoch_at_start)
         if entry.offsets_max is not None:
             return self._beginnings(topic_partition, log, entry.timestamp, entry.offsets_max)
-        if follower:
+        if body.replica_id >= 0:
             return ListedOffset(*topic_partition, ErrorCode.NONE, log.log_end, epoch)
         began = partition.epoch_start
         lags = self._context.gates.offset_not_available and began is not None and log.high_watermark < began
+        end = log.last_stable_offset() if body.isolation == READ_COMMITTED else log.high_watermark
         if entry.timestamp != LATEST_TIMESTAMP:
-            return self._by_time(topic_partition, log, entry.timestamp, lags=lags)
+            return self._by_time(topic_partition, log, entry.timestamp, end, lags=lags)
         if lags:
             return ListedOffset(*topic_partition, ErrorCode.OFFSET_NOT_AVAILABLE)
-        return ListedOffset(*topic_partition, ErrorCode.NONE, log.high_watermark, epoch)
+        return ListedOffset(*topic_partition, ErrorCode.NONE, end, epoch)
 
-    def _by_time(self, topic_partition: TopicPartition, log: Log, timestamp_ms: int, *, lags: bool) -> ListedOffset:
-        """First offset by time among the records readable by consumers (KIP-79).
+    def _by_time(
+        self, topic_partition: TopicPartition, log: Log, timestamp_ms: int, end: Offset, *, lags: bool
+    ) -> ListedOffset:
+        """First offset by time among the records readable by consumers, up to `end` (KIP-79).
 
         A record not found there may become readable while the high watermark `lags` behind an election.
         """
         if self._context.gates.record_magic == 0:
             return ListedOffset(*topic_partition, ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT)
         try:
-            found = log.find_by_time(timestamp_ms, log.high_watermark)
+            found = log.find_by_time(timestamp_ms, end)
         except StorageError as failure:
             self._replicas.storage_failed(failure)
             return ListedOffset(*topic_partition, ErrorCode.KAFKA_STORAGE_ERROR)

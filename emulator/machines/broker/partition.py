@@ -25,6 +25,7 @@ from protocol.events import (
     LogTruncated,
     PartitionBlocked,
     RoleChanged,
+    TransactionBatchAppended,
     ids_text,
 )
 from protocol.ids import (
@@ -39,7 +40,8 @@ from protocol.ids import (
 )
 from protocol.kinds import CutReason
 from protocol.messages.leadership_messages import PartitionState
-from protocol.records.types import BatchHeader
+from protocol.records.transaction_markers import decode_marker
+from protocol.records.types import TRANSACTIONAL, BatchHeader
 from protocol.work import Work
 
 
@@ -294,6 +296,32 @@ class Partition:
         )
         if self.the_log.epochs.unreported:
             self.tell_epochs()
+        if header.attributes & TRANSACTIONAL:
+            self._tell_transactional(header, as_leader=as_leader)
+
+    def _tell_transactional(self, header: BatchHeader, *, as_leader: bool) -> None:
+        """Emit a transactional batch, or a marker."""
+        kind, coordinator_epoch = "data", -1
+        if header.is_control:
+            data = self.the_log.read(header.base_offset, header.next_offset, header.size_bytes)
+            marker = decode_marker(data)
+            if marker is None:
+                return
+            kind, coordinator_epoch = "commit" if marker.commits else "abort", marker.coordinator_epoch
+        self.context.emit(
+            TransactionBatchAppended(
+                self.topic,
+                self.partition,
+                header.base_offset,
+                header.last_offset,
+                header.producer_id,
+                header.producer_epoch,
+                header.base_sequence,
+                kind,
+                coordinator_epoch,
+                as_leader,
+            )
+        )
 
     def answered_as_duplicate(self, sent: BatchHeader, written: RememberedBatch) -> None:
         """Emit that a producer repeated the sequence numbers of `written`."""

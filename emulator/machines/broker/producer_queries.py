@@ -30,7 +30,7 @@ def _described(replicas: Replicas, metadata: MetadataCache, entry: PartitionName
         *topic_partition,
         ErrorCode.NONE,
         [
-            ActiveProducer(producer_id, epoch, last.last_sequence, last.max_timestamp_ms)
-            for producer_id, epoch, last in partition.log.producers.active()
+            ActiveProducer(*one)
+            for one in partition.log.producers.active()
         ],
     )

@@ -15,7 +15,7 @@ from emulator.machines.broker.leader_epochs import LeaderEpochCache
 from emulator.machines.broker.producer_state import ProducerState
 from emulator.machines.broker.segment import Segment, segment_path
 from emulator.machines.broker.settings import LONG_MAX
-from emulator.machines.broker.stored_log import StoredLog
+from emulator.machines.broker.stored_log import StoredLog, observe
 from emulator.storage.checkpoints import LeaderEpochs, format_leader_epochs, parse_leader_epochs
 from emulator.storage.files import Files
 from emulator.storage.log_directory import LEADER_EPOCHS, SEGMENT_SUFFIX
@@ -139,11 +139,12 @@ class Log(StoredLog):
 
     def append(self, placed: Placed) -> None:
         """Write placed batches. Raises StorageError."""
-        self._roll_if_full(len(placed.data)).append_many(placed.data, placed.headers)
+        segment = self._roll_if_full(len(placed.data))
+        segment.append_many(placed.data, placed.headers)
         self.log_end = placed.headers[-1].last_offset + 1
         for header in placed.headers:
             if header.producer_id >= 0:
-                self.producers.appended(header)
+                observe(self.producers, segment, header)
         if self.log_end - self.recovery_point >= self.settings.flush_messages:
             self.flush()
 
@@ -223,7 +224,7 @@ class Log(StoredLog):
             self._settled = ProducerState(self._gates)
             for segment in self.segments:
                 for header in segment.old_batches():
-                    self._settle(header)
+                    self._settle(segment, header)
         self._rebuild_producers()
 
     # --- log start ---

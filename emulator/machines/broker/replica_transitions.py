@@ -5,6 +5,7 @@ leader never truncates, in any era.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from emulator.machines.broker.alter_isr import AlterIsr
 from emulator.machines.broker.broker_context import BrokerContext, SessionExpired
@@ -18,12 +19,19 @@ from protocol.events import LeaderAndIsrIgnored, RoleChanged, ids_text
 from protocol.ids import EPOCH_DURING_DELETE, EPOCH_UNKNOWN, BrokerId, ControllerEpoch, LeaderEpoch, TopicPartition
 from protocol.kinds import CutReason, IgnoredReason
 from protocol.messages.leadership_messages import PartitionError, PartitionState, StoppedPartition
-from protocol.records.offset_commits import OFFSETS_TOPIC
 from protocol.work import Work
 
 Change = tuple[Partition, PartitionState]
 Orderer = tuple[BrokerId, ControllerEpoch, int]
 """(controller, its epoch, correlation id of its request)"""
+
+
+class Coordinator(Protocol):
+    """A coordinator, whose state lies in the partitions of an internal topic."""
+
+    def elected(self, number: int) -> None: ...
+    def resigned(self, number: int) -> None: ...
+    def going_offline(self, number: int) -> None: ...
 
 
 class ReplicaTransitions:
@@ -38,13 +46,15 @@ class ReplicaTransitions:
         replicas: Replicas,
         fetchers: Fetchers,
         alter_isr: AlterIsr,
-        coordinator: GroupCoordinator,
+        coordinators: Mapping[str, Coordinator],
+        groups: GroupCoordinator,
     ) -> None:
         self._context = context
         self._replicas = replicas
         self._fetchers = fetchers
         self._alter_isr = alter_isr
-        self._coordinator = coordinator
+        self._coordinators = coordinators
+        self._groups = groups
         self.without_log: list[TopicPartition] = []
         """Partitions without a log in the present request, because the session expired."""
 
@@ -147,8 +157,8 @@ class ReplicaTransitions:
         self._role_changed(partition, "leader", previous_epoch, state)
         if partition.advance_high_watermark():
             yield from partition.check_parked()
-        if new_leader and partition.topic == OFFSETS_TOPIC and not partition.offline:
-            self._coordinator.elected(partition.partition)
+        if new_leader and partition.topic in self._coordinators and not partition.offline:
+            self._coordinators[partition.topic].elected(partition.partition)
 
     def _change_isr(self, partition: Partition, state: PartitionState) -> Work[None]:
         """Adopt ISR, assignment and partition epoch; a pending ISR change ends.
@@ -230,8 +240,8 @@ class ReplicaTransitions:
         partition.become_follower(state, self._replicas.settings_of(partition.topic))
         if partition.leader_epoch != previous_epoch or partition.leader != previous_leader:
             self._role_changed(partition, "follower", previous_epoch, state)
-        if partition.topic == OFFSETS_TOPIC:
-            self._coordinator.resigned(partition.partition)
+        if partition.topic in self._coordinators:
+            self._coordinators[partition.topic].resigned(partition.partition)
 
     def _stop_fetching(self, restarts: Sequence[tuple[Partition, str | None]], *, cuts: bool = False) -> Work[None]:
         """Stop fetching partitions with a new leader or epoch, and complete their parked requests.
@@ -325,14 +335,14 @@ class ReplicaTransitions:
     def forget(self, topic_partitions: list[TopicPartition]) -> Work[None]:
         """Drop committed offsets of deleted partitions, on any broker."""
         if topic_partitions and self._context.gates.forgets_offsets_of_deleted_topics:
-            yield from self._coordinator.partitions_deleted(topic_partitions)
+            yield from self._groups.partitions_deleted(topic_partitions)
 
     def _delete(self, topic_partition: TopicPartition) -> Work[ErrorCode]:
         partition = self._replicas.partitions.get(topic_partition)
         if partition is not None:
             yield from self._locked(partition)
-            if partition.topic == OFFSETS_TOPIC:
-                self._coordinator.resigned(partition.partition)
+            if partition.topic in self._coordinators:
+                self._coordinators[partition.topic].resigned(partition.partition)
             self._alter_isr.forget(partition)
             partition.resign()
         try:

@@ -52,7 +52,11 @@ class Segment:
     )  # fmt: skip
 
     def __init__(
-        self, files: Files, directory: str, base_offset: Offset, forgotten: Callable[[BatchHeader], None] | None = None
+        self,
+        files: Files,
+        directory: str,
+        base_offset: Offset,
+        forgotten: "Callable[[Segment, BatchHeader], None] | None" = None,
     ) -> None:
         self.files = files
         self.base_offset = base_offset
@@ -102,7 +106,7 @@ class Segment:
             return
         if self._forgotten is not None:
             for header in self.headers[:count]:
-                self._forgotten(header)
+                self._forgotten(self, header)
         self._old_last = self.lasts[count - 1]
         del self.headers[:count], self.positions[:count], self.lasts[:count]
 
@@ -208,6 +212,14 @@ class Segment:
             if header.last_offset >= offset:
                 return position
         raise AssertionError(f"{self.path}: its batches end before {offset}, and it says {self.next_offset}")
+
+    def indexed_offset_from(self, position: int) -> Offset | None:
+        """Last offset of the first indexed batch at or behind `position`; None: there is none.
+
+        Kafka's index has no entry of the first batch. Source: OffsetIndex.fetchUpperBoundOffset.
+        """
+        mark = bisect_left(self._index_positions, max(position, 1))
+        return Offset(self._index_lasts[mark]) if mark < len(self._index_positions) else None
 
     # --- truncation ---
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from emulator.machines.broker.broker_state import LogSettings
 from emulator.machines.broker.leader_epochs import LeaderEpochCache
-from emulator.machines.broker.producer_state import ProducerState
+from emulator.machines.broker.producer_state import Aborted, ProducerState
 from emulator.machines.broker.segment import Segment
 from emulator.storage.files import Files
 from emulator.storage.log_directory import LEADER_EPOCHS
@@ -15,7 +15,8 @@ from protocol.gates import Gates
 from protocol.ids import EPOCH_UNKNOWN, FIRST_OFFSET, NO_OFFSET, LeaderEpoch, Offset
 from protocol.messages.replication_messages import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from protocol.records.format import read_records
-from protocol.records.types import BatchHeader, Record
+from protocol.records.transaction_markers import decode_marker
+from protocol.records.types import CONTROL, BatchHeader, Record
 
 
 class StoredLog:
@@ -128,6 +129,42 @@ class StoredLog:
                 return size_bytes if size_bytes > 0 else 0
         return 0
 
+    def last_stable_offset(self) -> Offset:
+        """The first offset of the oldest transaction that is not surely ended.
+
+        Without one, the high watermark.
+
+        Source: UnifiedLog.fetchLastStableOffsetMetadata.
+        """
+        high_watermark = self.high_watermark
+        unstable = self.producers.first_unstable(high_watermark)
+        if unstable is None or unstable >= high_watermark:
+            return high_watermark
+        return max(unstable, self.log_start)
+
+    def aborted_transactions(self, offset: Offset, records: bytes) -> list[Aborted]:
+        """Aborted transactions of a read of `records` at `offset`, up to a bound beyond it.
+
+        Semantics 12.4.
+
+        The bound comes from the index, as Kafka's: the first entry at or behind the records, else the next segment or
+        the log's end.
+
+        Source: UnifiedLog.addAbortedTransactions.
+        """
+        if not self.producers.aborted:
+            return []
+        bound = self.log_end
+        for index, segment in enumerate(self.segments):
+            if offset < segment.next_offset:
+                known = segment.indexed_offset_from(segment.position_of(offset) + len(records))
+                if known is not None:
+                    bound = known
+                elif index + 1 < len(self.segments):
+                    bound = self.segments[index + 1].base_offset
+                break
+        return self.producers.aborted_between(offset, bound)
+
     def _segments_from(self, offset: Offset) -> list[Segment]:
         if len(self.segments) == 1:
             return self.segments
@@ -160,13 +197,13 @@ class StoredLog:
         self.producers = self._settled.copy()
         for header in self.segments[-1].headers:
             if header.producer_id >= 0:
-                self.producers.appended(header)
+                observe(self.producers, self.segments[-1], header)
         self._forget_deleted_producers()
 
-    def _settle(self, header: BatchHeader) -> None:
+    def _settle(self, segment: Segment, header: BatchHeader) -> None:
         """Settle a batch that is no longer recent."""
         if header.producer_id >= 0:
-            self._settled.appended(header)
+            observe(self._settled, segment, header)
 
     def _settle_last(self) -> None:
         """Settle the last segment: it gets no further append."""
@@ -174,6 +211,21 @@ class StoredLog:
             self.segments[-1].forget()
 
     def _forget_deleted_producers(self) -> None:
+        self.producers.forget_aborted_below(self.log_start)
+        self._settled.forget_aborted_below(self.log_start)
         if self._gates.deleted_records_forget_producers and self.log_start:
             self.producers.forget_below(self.log_start)
             self._settled.forget_below(self.log_start)
+
+
+def observe(producers: ProducerState, segment: Segment, header: BatchHeader) -> None:
+    """Take a producer's batch, or a marker, which is read from the segment.
+
+    Raises CorruptRecord, UnreadableRecord.
+    """
+    if not header.attributes & CONTROL:
+        producers.appended(header)
+        return
+    marker = decode_marker(segment.read(header.base_offset, header.next_offset, header.size_bytes, at_least_one=True))
+    if marker is not None:
+        producers.ended(header, marker)

@@ -10,7 +10,7 @@ import msgspec
 
 from emulator.machines.broker.broker_context import BrokerContext
 from emulator.machines.broker.broker_metadata import MetadataCache
-from emulator.machines.broker.group_coordinator import CreateTopic
+from emulator.machines.broker.coordinator_lookup import CreateTopic
 from emulator.machines.broker.request_channel import Request
 from protocol.errors import ErrorCode
 from protocol.ids import can_be_topic

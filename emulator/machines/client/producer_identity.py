@@ -9,7 +9,7 @@ from emulator.machines.client.producer_sequences import Sequences
 from protocol.errors import ErrorCode
 from protocol.machine import Now
 from protocol.messages.message_base import Message
-from protocol.messages.replication_messages import InitProducerIdRequest, InitProducerIdResponse
+from protocol.messages.transactions import InitProducerIdRequest, InitProducerIdResponse
 from protocol.outbox import Outbox
 
 

@@ -164,7 +164,7 @@ class BrokerNode:
     def _handle(self, now: Now, event: Input, out: Outbox) -> None:
         match event:
             case Started(seed, incarnation):
-                self.broker.incarnation = self.broker.replicas.incarnation = incarnation
+                self.broker.producer_ids.incarnation = self.broker.replicas.incarnation = incarnation
                 self.context.chance = Chance(seed + 1)  # a stream of its own, unlike the session's
                 self._placing = Chance(seed + 2)
                 self.session.start(now, out, Chance(seed))

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from controller.kraft.request_refusals import refusal
 from emulator.machines.broker.broker_context import BrokerContext
-from emulator.machines.broker.controller_channel import ControllerChannel
+from emulator.machines.broker.controller_channel import Answered, ControllerChannel
 from emulator.machines.broker.request_channel import Request
 from protocol.errors import ErrorCode
 from protocol.messages.administration import CreateTopicsRequest, NewTopic
@@ -35,6 +35,10 @@ class Forwarding:
             request.answer(response or refusal(request.message, ErrorCode.REQUEST_TIMED_OUT))
 
         self._channel.send(request.message, request.version, answered)
+
+    def ask(self, request: Message, answered: Answered) -> None:
+        """Send a request of this broker's own; `answered` gets the response, or None."""
+        self._channel.send(request, request.VERSIONS[1], answered)
 
     def create_topic(
         self,

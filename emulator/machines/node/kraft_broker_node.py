@@ -111,6 +111,7 @@ class KraftBrokerNode:
         self.broker = Broker(
             self.context, self._refuse, self.forwarding.create_topic, channel=self.channels.alter_partition
         )
+        self.broker.producer_ids.ask_controller = self.forwarding.ask
         self.publishing = MetadataPublishing(self.context, self.broker)
         self.lifecycle = BrokerLifecycle(
             self.context, lifecycle_settings, node.name, node.az, self.channels.heartbeat,
@@ -190,7 +191,7 @@ class KraftBrokerNode:
                 pass  # of a connection that was closed meanwhile
 
     def _start(self, now: Now, out: Outbox, seed: int, incarnation: int) -> None:
-        self.broker.incarnation = self.broker.replicas.incarnation = incarnation
+        self.broker.producer_ids.incarnation = self.broker.replicas.incarnation = incarnation
         self.context.chance = Chance(seed + 1)
         self.broker.metadata.chance = Chance(seed + 4)
         self.broker.metadata.hide()

@@ -12,12 +12,13 @@ from typing import Any
 import msgspec
 
 from emulator.scenario.observations.kraft_reduction import is_compared, kraft_entry, kraft_state, registrations
-from emulator.scenario.observations.observation_model import KRAFT_FORMAT, Entry, Observations
+from emulator.scenario.observations.observation_model import Entry, Observations, of_kraft
+from emulator.scenario.observations.transaction_reduction import is_transactional, transaction_entries
 from protocol.versions import UnknownVersion, ladder_name
 
 ERRORS_WITH_OFFSET = frozenset({0, 7, 20})
 
-MAY_DIFFER = frozenset({"t", "clock", "dropped", "dropped_packets", "frames_stopped"})
+MAY_DIFFER = frozenset({"t", "took_s", "clock", "dropped", "dropped_packets", "frames_stopped"})
 """Keys of any entry that are left out."""
 
 ATTEMPTS = frozenset({"attempt", "produce-compressed"})
@@ -54,19 +55,24 @@ class Comparable(msgspec.Struct, frozen=True):
 def comparable(observations: Observations) -> Comparable:
     """Reduces observations as read (entries are plain dicts)."""
     first = first_partition(observations)
-    kraft = observations.format == KRAFT_FORMAT
+    kraft = of_kraft(observations.format, observations.mode)
+    transactional = is_transactional(observations)
     timeline = list(enumerate(observations.timeline))
     if kraft:
         timeline = [(index, kraft_entry(entry)) for index, entry in timeline if is_compared(entry)]
+    if transactional:
+        timeline = transaction_entries(timeline)
     states: dict[str, list[Item]] = {}
     for index, entry in enumerate(observations.partition_states):
         name = entry.get("partition") or first
+        if transactional and name != first:
+            continue  # the recordings have the first topic's states and truncations alone
         reduced = _reduced(kraft_state(entry) if kraft else entry, first)
         states.setdefault(name, []).append(_item(f"partition_states[{index}]", reduced, entry.get("t")))
     truncations: dict[tuple[str, str], list[Item]] = {}
     for index, entry in enumerate(observations.truncations):
         # Only effective truncations; 0.10.2 does not report this (null), there every target counts.
-        if entry["effective"] is not False:
+        if entry["effective"] is not False and not (transactional and entry.get("partition") not in (None, first)):
             key = (f"broker-{entry['broker']}", entry.get("partition") or first)
             kept = {"to": entry["to"], "effective": entry["effective"]}
             truncations.setdefault(key, []).append(_item(f"truncations[{index}]", kept))
@@ -144,7 +150,7 @@ def _reduced(entry: Entry, first: str) -> Entry:
     kind = kept.get("saw")
     if kind in ATTEMPTS and not _has_offset(kept.get("error")):
         kept.pop("offset", None)
-    if kind == "snapshot":
+    if kind == "snapshot" and "replicas" in kept:
         kept["replicas"] = {node: _reduced_replica(replica) for node, replica in kept["replicas"].items()}
     return kept
 

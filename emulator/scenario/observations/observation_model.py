@@ -16,6 +16,8 @@ from msgspec import UNSET, UnsetType
 FORMAT = 2
 KRAFT_FORMAT = 3
 FORMATS = (FORMAT, KRAFT_FORMAT)
+ZOOKEEPER_MODE = "zookeeper"
+"""`mode` of format 3 for clusters with ZooKeeper: recordings of transactions."""
 SEPARATE, COMBINED = "separate", "combined"
 """`nodes` of format 3: whether controllers are nodes of their own."""
 
@@ -71,13 +73,17 @@ class LibraryResult(Saw, tag="idempotent-producer-result"):
 class Fetched(Saw, tag="fetch"):
     """Records that a consumer read.
 
-    `high_watermark` and `records` are null where the socket timed out.
+    `high_watermark` and `records` are null where the socket timed out. A script about transactions has `batches` in
+    their place (`emulator.storage.batch_entries`), and the aborted transactions: producer id, first offset.
     """
 
     broker: int
     error: int | str
-    high_watermark: int | None
-    records: list[LogRecord] | None
+    high_watermark: int | None = None
+    records: list[LogRecord] | None = None
+    last_stable_offset: int | None = None
+    aborted: list[tuple[int, int]] | None = None
+    batches: list[Any] | None = None
 
 
 class Consumed(Saw, tag="consume"):
@@ -211,7 +217,9 @@ class Snapshot(Saw, tag="snapshot"):
     """Every replica on disk at one moment, by node name."""
 
     label: str
-    replicas: dict[str, Replica]
+    replicas: dict[str, Replica] | None = None
+    batches: dict[str, dict[str, list[Any]]] | None = None
+    """Of a script about transactions: {topic: {node: entries}} in the place of `replicas`."""
 
 
 class Logs(Saw, tag="logs"):
@@ -222,6 +230,85 @@ class Logs(Saw, tag="logs"):
 
     a: list[tuple[int, list[str]]]
     b: list[tuple[int, list[str]]]
+
+
+class ProducerIdSeen(Saw, tag="init-producer-id"):
+    """A transactional id's producer id and epoch. `error`: Kafka's code, or an exception's name."""
+
+    broker: int
+    error: int | str
+    pid: int | None = None
+    epoch: int | None = None
+
+
+class CoordinatorSeen(Saw, tag="find-coordinator"):
+    """Coordinator of a transactional id."""
+
+    broker: int
+    error: int | str
+    coordinator: int | None = None
+
+
+class PartitionsAdded(Saw, tag="add-partitions-to-txn"):
+    """Error of each partition: {"t-0": code}; `error`: an exception's name."""
+
+    broker: int
+    errors: dict[str, int] | None = None
+    error: int | str | None = None
+
+
+class OffsetsAdded(Saw, tag="add-offsets-to-txn"):
+    broker: int
+    error: int | str
+
+
+class TxnOffsetCommitted(Saw, tag="txn-offset-commit"):
+    broker: int
+    error: int | str
+
+
+class TransactionEnded(Saw, tag="end-txn"):
+    """Answer to EndTxn; with transaction version 2 also the next producer id and epoch."""
+
+    broker: int
+    error: int | str
+    pid: int | None = None
+    epoch: int | None = None
+
+
+class BatchProduced(Saw, tag="produce"):
+    """Answer to a produce of one batch. `base`: its first offset."""
+
+    broker: int
+    error: int | str
+    base: int | None = None
+
+
+class OffsetSeen(Saw, tag="offset-fetch"):
+    """A group's offset; null with an error of the group."""
+
+    broker: int
+    error: int | str
+    offset: int | None = None
+
+
+class ProducersSeen(Saw, tag="describe-producers"):
+    """Producers of a partition: pid, epoch, last_sequence, coordinator_epoch, txn_start."""
+
+    broker: int
+    error: int | str
+    producers: list[dict[str, int]] | None = None
+
+
+class TransactionSeen(Saw, tag="describe-transaction"):
+    """State of a transactional id."""
+
+    broker: int
+    error: int | str
+    state: str | None = None
+    pid: int | None = None
+    epoch: int | None = None
+    partitions: list[str] | None = None
 
 
 class Reached(Saw, tag="reached"):
@@ -267,6 +354,8 @@ SAW: dict[str, type[Saw]] = {
         *(PartitionStateSeen, ControllerSeen, QuorumSeen, ActiveControllerSeen, PreferredElected),
         *(PartitionsSeen, Snapshot, Logs, Reached, NotReached),
         *(Consumed, CommitEnded, CommittedSeen, WorkloadEnded),
+        *(ProducerIdSeen, CoordinatorSeen, PartitionsAdded, OffsetsAdded, TxnOffsetCommitted, TransactionEnded),
+        *(BatchProduced, OffsetSeen, ProducersSeen, TransactionSeen),
     )
 }
 """Value of `saw` -> class."""
@@ -414,6 +503,11 @@ class Observations(msgspec.Struct, kw_only=True):
     broker_registrations: list[Any] | UnsetType = UNSET
     controller_epochs: list[Any] | UnsetType = UNSET
     quorum_views: list[Any] | UnsetType = UNSET
+
+
+def of_kraft(observed_format: int, mode: object) -> bool:
+    """Whether observations of this format and mode are of a KRaft cluster."""
+    return observed_format == KRAFT_FORMAT and mode != ZOOKEEPER_MODE
 
 
 LISTS: dict[str, type[msgspec.Struct]] = {

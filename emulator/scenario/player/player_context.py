@@ -46,6 +46,7 @@ class Stage:
         self.direct: DirectClient | None = None
         self.writes: SessionWrites | None = None
         self.admin_exchanges = Exchanges("player-admin")
+        self.transaction_exchanges = Exchanges("player-transactions")
         self.quorum_exchanges = Exchanges("player-quorum", OBSERVE)
         self.asker = ClientRequests()
         self.libraries: LibraryProducers | None = None

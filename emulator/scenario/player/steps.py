@@ -17,7 +17,7 @@ from emulator.machines.client.client_state import Attempt, Described, Fetched, L
 from emulator.machines.client.direct import METADATA_SOCKET_TIMEOUT_MS
 from emulator.scenario import scenario_model as m
 from emulator.scenario.client_steps import numbered
-from emulator.scenario.conditions import needs
+from emulator.scenario.conditions import LastStableOffset, needs
 from emulator.scenario.player.client_step_execution import fetch_order, library_order, produce_order
 from emulator.scenario.player.fault_steps import FaultSteps
 from emulator.scenario.player.group_steps import GroupSteps
@@ -28,6 +28,7 @@ from emulator.scenario.player.settling import settled
 from emulator.scenario.player.tasks import Order, StepFailed, Steps
 from emulator.scenario.player.timeline import Timeline
 from emulator.scenario.player.topic_steps import TopicSteps
+from emulator.scenario.player.transaction_step_execution import TransactionSteps
 from emulator.scenario.player.workload_steps import LIMIT_S, WorkloadSteps
 from emulator.topology import broker_name
 from protocol.ids import topic_partition_of, topic_partition_text
@@ -52,6 +53,7 @@ class StepRunner:
         self._groups = GroupSteps(stage, self._topic_partition, self._timeline)
         self._quorum = QuorumSteps(stage, self._faults, self._timeline)
         self._topics = TopicSteps(stage, self._topic_partition, self._timeline)
+        self._transactions = TransactionSteps(stage, self._topics, self._timeline)
         self._workloads = WorkloadSteps(stage, self._topic_partition, self._timeline)
 
     def resolved(self, step: m.AnyStep) -> tuple[m.AnyStep, dict[str, str]]:
@@ -103,6 +105,12 @@ class StepRunner:
                 | m.RemoveController()
             ):  # fmt: skip
                 yield from self._quorum.quorum(step)
+            case m.TransactionStep():
+                yield from self._transactions.request(step)
+            case m.InternalTopics():
+                yield from self._transactions.internal_topics(step)
+            case m.TakeSnapshot(label=label) if self._transactions.observes_batches:
+                yield from self._transactions.snapshot(label)
             case m.TakeSnapshot(label=label):
                 yield from self._snapshot(label)
             case m.Record(what=what, partition=partition):
@@ -298,12 +306,16 @@ class StepRunner:
 
     def _wait(self, step: m.Wait) -> Steps:
         stage = self._stage
-        if needs(step.until).log_ends:
+        if isinstance(step.until, LastStableOffset):
+            name = step.until.partition or self._timeline.first
+            reached = yield from self._transactions.until_stable(name, step.until.at_least, step.limit_s)
+        elif needs(step.until).log_ends:
             reached = yield from until_log_ends(stage, step)
         else:
             reached = yield stage.until(step.until, step.limit_s)
         self._timeline.add(stage.now.mono_ms, {"saw": "reached" if reached else "not-reached", "until": step.called})
-        yield stage.sleep(stage.waits.reaction_ms())
+        if not isinstance(step.until, LastStableOffset):  # the recordings' script goes on at once
+            yield stage.sleep(stage.waits.reaction_ms())
 
 
 __all__ = ["Order", "StepFailed", "StepRunner"]

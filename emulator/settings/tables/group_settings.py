@@ -1,7 +1,7 @@
 """Brokers: committed offsets, groups and transactions."""
 
 from emulator.settings.bearing import Group, modelled, without_bearing
-from emulator.settings.setting import INT_MAX, integer, long, short, text
+from emulator.settings.setting import INT_MAX, boolean, integer, long, short, text
 
 GROUPS: tuple[Group, ...] = (
     modelled(
@@ -28,19 +28,23 @@ GROUPS: tuple[Group, ...] = (
         integer("group.initial.rebalance.delay.ms", 3000, since="0.11"),
         integer("group.max.size", INT_MAX, low=1, since="2.2"),
     ),
-    without_bearing(
+    modelled(
         "Transactions",
-        "there are no transactions; a producer's transactional.id is what bears",
         integer("transaction.max.timeout.ms", 900000, low=1, since="0.11"),
         integer("transactional.id.expiration.ms", 604800000, low=1, since="0.11"),
-        integer("transaction.state.log.num.partitions", 50, low=1, since="0.11"),
-        short("transaction.state.log.replication.factor", 3, low=1, since="0.11"),
-        integer("transaction.state.log.min.isr", 2, low=1, since="0.11"),
+        integer("transaction.state.log.num.partitions", 50, low=1, unit="partitions", since="0.11"),
+        short("transaction.state.log.replication.factor", 3, low=1, unit="replicas", since="0.11"),
+        integer("transaction.state.log.min.isr", 2, low=1, unit="replicas", since="0.11"),
         integer("transaction.state.log.segment.bytes", 100 * 1024**2, low=1, since="0.11"),
-        integer("transaction.state.log.load.buffer.size", 5 * 1024**2, low=1, since="0.11"),
         integer(
             "transaction.abort.timed.out.transaction.cleanup.interval.ms", (60000, ("2.5", 10000)), low=1, since="0.11"
         ),
         integer("transaction.remove.expired.transaction.cleanup.interval.ms", 3600000, low=1, since="0.11"),
+        boolean("transaction.partition.verification.enable", True, since="3.6"),
+    ),
+    without_bearing(
+        "Transactions, how",
+        "when their log is loaded, no record of a topic",
+        integer("transaction.state.log.load.buffer.size", 5 * 1024**2, low=1, since="0.11"),
     ),
 )

@@ -53,11 +53,10 @@ GROUPS: tuple[Group, ...] = (
         integer("share.coordinator.append.linger.ms", (10, ("4.1", 5)), since="4.0"),
     ),
     without_bearing(
-        "Producer ids that expire, and transactions that are verified",
-        "an id stays in memory as long as its records in the log, and there are no transactions",
+        "Producer ids that expire",
+        "an id stays in memory as long as its records in the log",
         integer("producer.id.expiration.ms", 86400000, low=1, since="3.4", update="cluster-wide", update_since="3.4"),
         integer("producer.id.expiration.check.interval.ms", 600000, low=1, since="3.4"),
-        boolean("transaction.partition.verification.enable", True, since="3.6"),
     ),
     without_bearing(
         "Requests, metrics, versions under development",

@@ -114,6 +114,8 @@ class FaultExecutor:
                 result = {name: self._look(name, inspect.read_partition, partition) for name in names}
             case act.Batches(partition, names):
                 result = {name: self._look(name, inspect.batches_of, partition) for name in names}
+            case act.BatchEntries(partition, names):
+                result = {name: self._look(name, inspect.batch_entries_of, partition) for name in names}
             case act.LogSizes(names):
                 result = {name: self._look(name, inspect.log_sizes) for name in names}
             case other:

@@ -18,7 +18,7 @@ from protocol.records.offset_commits import (
     decode_value,
     encode_key,
     encode_value,
-    group_partition,
+    hash_partition,
 )
 from protocol.records.schema_fields import STRING_BYTES_MAX, UnreadableRecord
 
@@ -126,9 +126,9 @@ def test_a_groups_partition_is_javas_hash_code() -> None:
 
     0, 103, 99162322, the smallest number there is, and one with a pair of surrogates.
     """
-    assert group_partition("", 50) == 0
-    assert group_partition("g", 50) == 103 % 50
-    assert group_partition("hello", 50) == 99162322 % 50
-    assert group_partition("polygenelubricants", 50) == 0
-    assert group_partition("𐐷", 1 << 40) == 0xD801 * 31 + 0xDC37
-    assert group_partition("anything", 1) == 0
+    assert hash_partition("", 50) == 0
+    assert hash_partition("g", 50) == 103 % 50
+    assert hash_partition("hello", 50) == 99162322 % 50
+    assert hash_partition("polygenelubricants", 50) == 0
+    assert hash_partition("𐐷", 1 << 40) == 0xD801 * 31 + 0xDC37
+    assert hash_partition("anything", 1) == 0

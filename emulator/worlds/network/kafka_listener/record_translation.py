@@ -27,8 +27,6 @@ from protocol.messages.replication_messages import (
     FetchPartition,
     FetchRequest,
     FetchResponse,
-    InitProducerIdRequest,
-    InitProducerIdResponse,
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsResponse,
@@ -38,6 +36,7 @@ from protocol.messages.replication_messages import (
     ProduceRequest,
     ProduceResponse,
 )
+from protocol.messages.transactions import InitProducerIdRequest, InitProducerIdResponse
 from protocol.records.format import BATCH_MAGIC
 
 FETCH_BYTES_MAX: Final = 24 * 1024 * 1024

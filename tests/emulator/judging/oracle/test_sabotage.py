@@ -17,6 +17,7 @@ from emulator.machines.client.fetched import read_entries
 from emulator.runs.resolve import resolve
 from emulator.runs.scenario_sources import find_scenario
 from protocol.ids import FIRST_OFFSET, BrokerId, Offset
+from protocol.messages.replication_messages import FetchRequest
 from protocol.records.format import iter_headers
 from protocol.znodes import encode_state
 from tests.emulator.judging.oracle.runs import RECREATED, small, verdict_of, watched
@@ -92,8 +93,8 @@ def test_a_follower_that_takes_more_for_committed_than_it_has(monkeypatch: pytes
 def test_a_leader_that_gives_consumers_what_is_not_committed(monkeypatch: pytest.MonkeyPatch) -> None:
     one = Reads._one
 
-    def broken(reads: Reads, replica_id: int, *requested: Any, **more: Any) -> Any:
-        return one(reads, BrokerId(1), *requested, **more)
+    def broken(reads: Reads, fetch: FetchRequest, *requested: Any, **more: Any) -> Any:
+        return one(reads, replace(fetch, replica_id=BrokerId(1)), *requested, **more)
 
     monkeypatch.setattr(Reads, "_one", broken)
     alone = ("pause: broker-1", "pause: broker-2", "produce: {broker: 0, values: [x], acks: 1, timeout_ms: 500}")

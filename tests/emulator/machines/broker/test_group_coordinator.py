@@ -43,7 +43,7 @@ from protocol.records.offset_commits import (
     decode_value,
     encode_key,
     encode_value,
-    group_partition,
+    hash_partition,
 )
 from verification.broker_bench import T0, Bench, batch, state
 
@@ -110,7 +110,7 @@ def test_the_coordinator_is_the_leader_of_the_groups_partition_by_this_brokers_m
     states = [state(number % 3, topic_partition=(OFFSETS_TOPIC, number)) for number in range(5)]
     bench.update_metadata(*states)
     for group in ("a", "b", "hello", "polygenelubricants", ""):
-        leader = group_partition(group, 5) % 3
+        leader = hash_partition(group, 5) % 3
         assert found(bench, group) == FindCoordinatorResponse(0, BrokerId(leader), f"broker-{leader}")
     bench.update_metadata(*states, live=(1, 2))
     assert found(bench, "polygenelubricants") == FindCoordinatorResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE)

@@ -33,13 +33,13 @@ from protocol.messages.replication_messages import (
     EpochRequest,
     FetchPartition,
     FetchRequest,
-    InitProducerIdRequest,
     ListOffsetsPartition,
     ListOffsetsRequest,
     OffsetForLeaderEpochRequest,
     ProducePartition,
     ProduceRequest,
 )
+from protocol.messages.transactions import InitProducerIdRequest
 from verification.broker_bench import T0, Bench, batch
 
 DEEP = 120

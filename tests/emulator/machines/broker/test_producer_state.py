@@ -6,12 +6,8 @@ from emulator.machines.broker.producer_state import SEQUENCE_BOUND, ProducerStat
 from protocol.errors import ErrorCode
 from protocol.gates import gates_for
 from protocol.ids import Offset
-from protocol.messages.replication_messages import (
-    FetchedPartition,
-    FetchResponse,
-    InitProducerIdRequest,
-    InitProducerIdResponse,
-)
+from protocol.messages.replication_messages import FetchedPartition, FetchResponse
+from protocol.messages.transactions import InitProducerIdRequest, InitProducerIdResponse
 from protocol.records.format import read_header
 from protocol.records.types import BatchHeader
 from verification.broker_bench import T0, Bench, batch
@@ -158,7 +154,7 @@ def test_producer_ids_are_unique_per_broker_and_life() -> None:
     ids = set()
     for number, incarnation in ((0, 1), (0, 2), (1, 1)):
         bench = Bench(number=number)
-        bench.broker.incarnation = incarnation
+        bench.broker.producer_ids.incarnation = incarnation
         for _ in range(3):
             ids.add(bench.answer(bench.ask(InitProducerIdRequest()), InitProducerIdResponse).producer_id)
     assert len(ids) == 9

@@ -20,7 +20,6 @@ from protocol.messages.replication_messages import (
     EpochRequest,
     FetchPartition,
     FetchRequest,
-    InitProducerIdRequest,
     ListedOffset,
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -31,6 +30,7 @@ from protocol.messages.replication_messages import (
     ProduceRequest,
     ProduceResponse,
 )
+from protocol.messages.transactions import InitProducerIdRequest
 from protocol.znodes import Leadership, encode_state
 from tests.ids import brokers
 from verification.broker_bench import T0, Bench, batch, state

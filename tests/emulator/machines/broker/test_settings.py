@@ -13,7 +13,8 @@ def test_every_field_is_a_setting_of_that_name_and_its_default_is_that_of_2_6() 
     known = {name.replace(".", "_"): value for name, value in resolve_settings("2.6", {}).items()}
     differing = {name: value for name, value in fields.items() if str(known.get(name)) != str(value)}
     older = {"replica_lag_max_messages": 4_000, "message_max_bytes": 1_000_012}  # 0.8.2's, and that before 2.5
-    assert differing == older
+    newer = {"transaction_partition_verification_enable": True}  # from 3.6
+    assert differing == older | newer
 
 
 def test_flushes_and_request_threads_are_there() -> None:

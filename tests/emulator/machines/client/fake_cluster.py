@@ -64,8 +64,6 @@ from protocol.messages.replication_messages import (
     FetchedPartition,
     FetchRequest,
     FetchResponse,
-    InitProducerIdRequest,
-    InitProducerIdResponse,
     ListedOffset,
     ListOffsetsRequest,
     ListOffsetsResponse,
@@ -75,6 +73,7 @@ from protocol.messages.replication_messages import (
     ProduceResponse,
     ProduceResult,
 )
+from protocol.messages.transactions import InitProducerIdRequest, InitProducerIdResponse
 from protocol.outbox import Outbox
 from protocol.records.format import iter_headers, place, read_header, read_records
 

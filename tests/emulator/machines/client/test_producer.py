@@ -19,12 +19,8 @@ from protocol.events import AttemptSent, OperationInvoked
 from protocol.ids import BrokerId, LeaderEpoch
 from protocol.machine import ConnectionOpened, Emit, MessageReceived, Now, Open, Send, SetTimer
 from protocol.messages.leadership_messages import BrokerEndpoint, MetadataRequest, MetadataResponse, PartitionMetadata
-from protocol.messages.replication_messages import (
-    InitProducerIdRequest,
-    ProducePartition,
-    ProduceRequest,
-    ProduceResponse,
-)
+from protocol.messages.replication_messages import ProducePartition, ProduceRequest, ProduceResponse
+from protocol.messages.transactions import InitProducerIdRequest
 from protocol.outbox import Outbox
 from protocol.records.batch import encode_batch
 from protocol.records.format import read_header, read_records

@@ -28,6 +28,7 @@ from protocol.messages import (
     membership,
     placement,
     replication_messages,
+    transactions,
 )
 from protocol.messages.message_base import Message
 from protocol.records.format import encode
@@ -70,7 +71,7 @@ ANSWERS: dict[int, Message] = {
         ]
     ),
     20: administration.DeleteTopicsResponse([administration.TopicResult("t", 3)]),
-    22: replication_messages.InitProducerIdResponse(0, 4711, 0),
+    22: transactions.InitProducerIdResponse(0, 4711, 0),
     32: configuration.DescribeConfigsResponse(
         [
             configuration.DescribedResource(

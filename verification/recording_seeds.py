@@ -1,7 +1,7 @@
-"""`python -m verification.kraft_recordings [--seeds N] [RECORDING...]`: KRaft as recorded.
+"""`python -m verification.recording_seeds [--seeds N] [RECORDING...]`: races as recorded.
 
 Each recording is played with the first 3 seeds, then with further ones until one equals it. The results are printed,
-and replace those in verification/results/kraft_recordings.json; tests/test_kraft_recordings.py plays the first seed of
+and replace those in verification/results/recording_seeds.json; tests/test_recording_seeds.py plays the first seed of
 each. Exit code 1 if a recording is not reached.
 """
 
@@ -28,7 +28,8 @@ from emulator.scenario.observations.recording_parsing import plain
 from emulator.toplevel_errors import ended
 from verification import RESULTS
 
-RESULT = RESULTS / "kraft_recordings.json"
+RESULT = RESULTS / "recording_seeds.json"
+PREFIXES = ("kraft-", "txn-")
 SAMPLE = 3
 """Number of seeds that are played in any case."""
 SEEDS = 200
@@ -50,7 +51,7 @@ class Searched(msgspec.Struct, frozen=True, kw_only=True):
     differences: tuple[str, ...] = ()
 
 
-class KraftRecording:
+class SeededRecording:
     """One recording and its script. Raises the errors of reading it."""
 
     def __init__(self, name: str) -> None:
@@ -84,9 +85,9 @@ class KraftRecording:
         )
 
 
-def kraft_recordings() -> tuple[str, ...]:
-    """Folders of the recordings: `kraft-az-isolated-leader@4.4`, ..."""
-    return tuple(sorted(path.name for path in GOLDEN.glob("kraft-*") if path.is_dir()))
+def seeded_recordings() -> tuple[str, ...]:
+    """Folders of the recordings of KRaft and of transactions: `kraft-az-isolated-leader@4.4`, ..."""
+    return tuple(sorted(path.name for prefix in PREFIXES for path in GOLDEN.glob(f"{prefix}*") if path.is_dir()))
 
 
 class SearchWorker:
@@ -96,7 +97,7 @@ class SearchWorker:
         self._names, self._seeds = options
 
     def play(self, place: int) -> tuple[int, Searched]:
-        return place, KraftRecording(self._names[place]).search(range(1, self._seeds + 1), min(SAMPLE, self._seeds))
+        return place, SeededRecording(self._names[place]).search(range(1, self._seeds + 1), min(SAMPLE, self._seeds))
 
 
 def results() -> dict[str, Searched]:
@@ -125,10 +126,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seeds", type=int, default=SEEDS, help=f"maximum of seeds of each (default {SEEDS})")
     parser.add_argument("--processes", type=int, default=None, help="number of processes (default: of cores)")
     given = parser.parse_args(arguments)
-    known = kraft_recordings()
+    known = seeded_recordings()
     names: tuple[str, ...] = tuple(given.recordings) or known
     if unknown := sorted({*names} - {*known}):
-        parser.error(f"{unknown[0]}: no recording of KRaft; there is {', '.join(known)}")
+        parser.error(f"{unknown[0]}: no recording of KRaft or of transactions; there is {', '.join(known)}")
     if given.seeds < 1 or (given.processes is not None and given.processes < 1):
         parser.error("--seeds, --processes: at least 1")
     searched: list[Searched] = []
@@ -146,4 +147,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(ended("verification.kraft_recordings", lambda: main(sys.argv[1:])))
+    sys.exit(ended("verification.recording_seeds", lambda: main(sys.argv[1:])))
