@@ -7,8 +7,8 @@ Seeds and worlds: `network_runs`, `seeds`, `catalogue_seeds`, `every_world`, `la
 (wrong machines), `agreement` (audit and oracle, on the same runs), `evidence` (runs with changed events:
 `changed_run`, `changed_lines`, `changed_fields`, `changed_evidence`). Deaths: `kill_anywhere`, `killed_processes`.
 KRaft: `quorum` (the Raft of the controllers under faults, and wrong ones), `kraft` (the controllers on top, and wrong
-ones). Log lines: `import_round_trip` (a run's lines, imported). Settings: `settings_for_promises`,
-`shipped_sweeps`. Kafka clients: `listener_cuts`, `client_suites`, `group_failovers`.
+ones), `kraft_recordings` (seeds that equal recordings). Log lines: `import_round_trip` (a run's lines, imported).
+Settings: `settings_for_promises`, `shipped_sweeps`. Kafka clients: `listener_cuts`, `client_suites`, `group_failovers`.
 Hours: `soak`, `attack` (invalid frames).
 
 `broker_bench` is a broker without a network, with `fake_sessions` as its ZooKeeper. `results` has the last results.

@@ -11,6 +11,7 @@ COMMANDS = (
     *("mutants", "agreement", "evidence"),
     *("kill_anywhere", "killed_processes", "quorum", "kraft"),
     *("network_runs", "seeds", "catalogue_seeds", "every_world", "late_runs", "random_schedules", "safe_fuzz"),
+    "kraft_recordings",
     *("trace_digests", "compiled", "import_round_trip"),
     *("settings_for_promises", "shipped_sweeps"),
     *("listener_cuts", "client_suites", "group_failovers"),

@@ -104,11 +104,16 @@ def _sorted(run: Path, *names: str) -> list[Line]:
 def _roles(run: Path, version: str) -> list[Any]:
     carried = [role for role, since in (("leader", LEADERS_SINCE), ("follower", FOLLOWERS_SINCE))
                if rank(version) >= rank(since)]  # fmt: skip
-    return [
-        (one["node"], one["topic"], one["partition"], one["role"], one["leader_epoch"], one["log_end"])
-        for one in _sorted(run, "role_changed")
-        if one["role"] in carried
-    ]
+    found: list[Any] = []
+    last: dict[tuple[str, str, int], tuple[int, str, int]] = {}
+    for one in _sorted(run, "role_changed"):
+        replica = (one["node"], one["topic"], one["partition"])
+        role = (one["incarnation"], one["role"], one["leader_epoch"])
+        # a broker of KRaft logs no role that it has already, in the same leader epoch
+        if one["role"] in carried and (one["role"] != "leader" or last.get(replica) != role):
+            found.append((*replica, one["role"], one["leader_epoch"], one["log_end"]))
+        last[replica] = role
+    return found
 
 
 def _truncations(run: Path, version: str) -> list[Any]:

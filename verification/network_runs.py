@@ -33,8 +33,8 @@ from emulator.toplevel_errors import ended
 from protocol.lateness import merged, share_ms
 
 RESULTS = Path(__file__).parent / "results" / "network_runs.json"
-RANDOM = "random-"
-"""Prefix of random schedules, which `verification.random_schedules` judges."""
+RANDOM = ("random-", "kraft-random-")
+"""Prefixes of random schedules, which simulated runs are compared with."""
 
 KRAFT = "kraft-"
 """Prefix of recordings in KRaft mode, where who leads the quorum is a race."""

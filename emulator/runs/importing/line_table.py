@@ -143,17 +143,9 @@ OF_REAL_BROKERS: Final = (
     _form("initial-high-watermark", "Partition", "0.11",
           "[Partition {tp} broker={broker}] Log loaded for partition {tp} with initial high watermark {high_watermark}",
           "log_loaded: the high watermark"),
-    _form("recovering", "LogLoader", "3.0",
-          "[LogLoader partition={tp}, dir={dir}] Recovering unflushed segment {segment}. {rest}",
-          "log_loaded: an unclean start"),
     _form("corrupted", "LogLoader", "3.0",
           "[LogLoader partition={tp}, dir={dir}] Corruption found in segment {segment}, truncating to offset "
           "{log_end}{rest}", "log_loaded: a damaged segment"),
-    _form("truncated", "UnifiedLog", "3.1", "[UnifiedLog partition={tp}, dir={dir}] Truncating to offset {to}",
-          "log_truncated"),
-    _form("truncated-nothing", "UnifiedLog", "3.1",
-          "[UnifiedLog partition={tp}, dir={dir}] Truncating to {to} has no effect as the largest offset in the log is "
-          "{largest}", "log_truncated: nothing was removed"),
     _form("truncated-fully", "Log", "1.0",
           "[Log partition={tp}, dir={dir}] Truncate and start at offset {to}{rest}", "log_truncated: all of it"),
     _form("truncated-fully", "UnifiedLog", "3.1",
@@ -165,33 +157,14 @@ OF_REAL_BROKERS: Final = (
     _form("disk-full", "LogDirFailureChannel", "1.0", "Error while {rest} in dir {rest}",
           "log_dir_failed: its reason"),
     # --- truncation by a follower ---
-    _form("to-local-high-watermark", "ReplicaFetcherThread", "2.7",
-          _REAL_FETCHER + "Truncating partition {tp} with TruncationState(offset={to}, completed={word}) due to local "
-          "high watermark {high_watermark}", "log_truncated: its reason"),
     _form("to-epoch-end", "ReplicaFetcherThread", "2.1",
           _REAL_FETCHER + "Truncating partition {tp} {rest}due to leader epoch and offset {rest}",
           "log_truncated: its reason"),
     # --- roles and ISR ---
-    _form("follows", _STATE, "2.8",
-          _BY_BROKER + "Follower {tp} starts at leader epoch {leader_epoch} from offset {log_end} with high watermark "
-          "{high_watermark}. Previous leader epoch was {previous_epoch}.", "role_changed"),
-    _form("leads", _STATE, "3.0",
-          _BY_BROKER + "Leader {tp} {rest}starts at leader epoch {leader_epoch} from offset {log_end} with partition "
-          "epoch {zk_version}, high watermark {high_watermark}, ISR [{isr}], adding replicas [{adding}] and removing "
-          "replicas [{removing}] {rest}Previous leader {id_or_none} and previous leader epoch was {previous_epoch}.",
-          "role_changed"),
     _form("leads", _STATE, "3.0",
           _BY_BROKER + "Leader {tp} {rest}starts at leader epoch {leader_epoch} from offset {log_end} with high "
           "watermark {high_watermark} ISR [{isr}] addingReplicas [{adding}] removingReplicas [{removing}]. Previous "
           "leader epoch was {previous_epoch}.", "role_changed"),
-    _form("follows", _STATE, "3.0",
-          _BY_BROKER + "Follower {tp} starts at leader epoch {leader_epoch} from offset {log_end} with partition epoch "
-          "{zk_version} and high watermark {high_watermark}. Current leader is {leader}. Previous leader {id_or_none} "
-          "and previous leader epoch was {previous_epoch}.", "role_changed"),
-    _form("follows", _STATE, "3.0",
-          _BY_BROKER + "Follower {tp} starts at leader epoch {leader_epoch} from offset {log_end} with partition epoch "
-          "{zk_version} and high watermark {high_watermark}. Previous leader epoch was {previous_epoch}.",
-          "role_changed"),
     _form("order", _STATE, "0.8.2",
           "Broker {broker} received LeaderAndIsr request PartitionState(controllerEpoch={controller_epoch}, "
           "leader={leader}, leaderEpoch={leader_epoch}, isr=[{isr}], zkVersion={zk_version}, replicas=[{replicas}]) "
@@ -206,12 +179,6 @@ OF_REAL_BROKERS: Final = (
           _BY_BROKER + "Received LeaderAndIsr request LeaderAndIsrPartitionState(topicName='{topic}', "
           "partitionIndex={partition}, controllerEpoch={controller_epoch}, leader={leader}, leaderEpoch={leader_epoch},"
           " isr=[{isr}], zkVersion={zk_version}, replicas=[{replicas}], {rest}", "role_changed, up to 2.5"),
-    _form("isr-updated", "Partition", "2.8",
-          "[Partition {tp} broker={broker}] ISR updated to {isr} {rest}and version updated to {zk_version}",
-          "isr_change_ended"),
-    _form("isr-updated", "Partition", "2.8",
-          "[Partition {tp} broker={broker}] ISR updated to {isr} {rest}and version updated to [{zk_version}]",
-          "isr_change_ended"),
     _form("shrinking-isr", "Partition", "2.2",
           "[Partition {tp} broker={broker}] Shrinking ISR from {was} to {now}. Leader: (highWatermark: "
           "{high_watermark}, endOffset: {log_end}). Out of sync replicas: {replica_ends}.", "isr_change_asked"),
@@ -221,7 +188,6 @@ OF_REAL_BROKERS: Final = (
           "brokers {live}. There's potential data loss.", "incident: an unclean election"),
     _form("unclean-election", _STATE, "1.0", "{rest}Unclean leader election {rest}{any_tp}{rest}",
           "incident: an unclean election"),
-    _form("resigned", "KafkaController", "1.0", "[Controller id={broker}] Resigned", "controller_changed"),
     _form("new-partition", _STATE, "0.8.2",
           "Controller {broker} epoch {controller_epoch} changed partition {old_tp} state from {word} to NewPartition "
           "with assigned replicas {replicas}", "incident: the replicas"),

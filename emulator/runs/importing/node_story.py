@@ -67,7 +67,6 @@ class NodeStory(ReplicaLines, ControllerLines):
             "expanding-isr": self._isr_change,
             "isr-written": self._isr_written,
             "isr-altered": self._isr_written,
-            "isr-updated": self._isr_written,
             "zk-version-outdated": self._isr_refused,
             "leads": self._leads,
             "follows": self._follows,

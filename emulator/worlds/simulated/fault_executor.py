@@ -13,6 +13,8 @@ from emulator.worlds.simulated.node import SimulatedNode
 from protocol.events import FaultRequested, MachineFault
 
 CLIENT_START_MS = 120.0
+DONE_MS = 1.0
+"""Time from an action to the player's notice of it."""
 TOGETHER_MS = 100.0
 """Brokers started within this time of the first are started together."""
 FIRST_CONTROLLER_MS = 3_000.0
@@ -41,6 +43,14 @@ class FaultExecutor:
     def do(self, node: SimulatedNode, order: act.Act) -> None:
         """Carry out an action and report its end to the player."""
         world = self._world
+        if not isinstance(order.action, act.ApplyRule | act.HealRules) or not world.draws.latencies.link_fault_ms[1]:
+            self._do(node, order, DONE_MS)
+            return
+        before_ms, after_ms = (world.draws.takes_ms("", "link_fault_ms") for _ in range(2))
+        world.at(world.now_ms + before_ms, self._do, node, order, DONE_MS + after_ms)
+
+    def _do(self, node: SimulatedNode, order: act.Act, done_ms: float) -> None:
+        world = self._world
         number = order.number
         result: dict[str, Any] = {}
         error = ""
@@ -50,13 +60,13 @@ class FaultExecutor:
 
         broken = world.nodes.get(getattr(order.action, "node", ""))
         if broken is not None and (error := act.unfit(order.action, alive=broken.alive, paused=broken.paused)):
-            world.at(world.now_ms + 1.0, done)
+            world.at(world.now_ms + DONE_MS, done)
             return
         match order.action:
             case act.Start(name):
                 error = f"{name} is starting" if name in self._starting else world.before_start(order.action)
                 if error:
-                    world.at(world.now_ms + 1.0, done)
+                    world.at(world.now_ms + DONE_MS, done)
                     return
                 life = world.nodes[name].incarnation + 1
                 world.trace.add(node, world.cause, world.now_ms, MachineFault("start", name, life=life))
@@ -108,7 +118,7 @@ class FaultExecutor:
                 result = {name: self._look(name, inspect.log_sizes) for name in names}
             case other:
                 raise AssertionError(other)
-        world.at(world.now_ms + 1.0, done)
+        world.at(world.now_ms + done_ms, done)
 
     def _start(self, name: str, order: int) -> None:
         """Start a node, unless it was killed meanwhile, or is to start later."""

@@ -70,6 +70,16 @@ class Latencies(msgspec.Struct, frozen=True):
 
     The candidate syncs its state, and opens connections.
     """
+    metadata_ms: tuple[float, float] = (0.0, 0.0)
+    """Additional time of each request for metadata.
+
+    The recorder's client opens a connection for it.
+    """
+    link_fault_ms: tuple[float, float] = (0.0, 0.0)
+    """Time from an order to cut or heal links to its effect.
+
+    As much passes again until the script goes on.
+    """
     outliving_share: float = 0.0
     """Share of an ended process' connections whose frames pass after a heal.
 
@@ -96,6 +106,7 @@ class Latencies(msgspec.Struct, frozen=True):
 Bounded = Literal[
     "log_creation_ms", "first_leadership_ms", "first_produce_ms", "first_fetch_ms", "first_failover_ms",
     "first_heartbeat_ms", "resume_ms", "start_ms", "start_together_ms", "vote_ms",
+    "metadata_ms", "link_fault_ms",
 ]
 """Durations drawn between two bounds: fields of `Latencies`."""
 
@@ -122,6 +133,8 @@ KRAFT = Latencies(
     start_extra_mean_ms=3_700.0,
     start_together_ms=(2_500.0, 7_500.0),
     vote_ms=(15.0, 70.0),
+    metadata_ms=(0.0, 15.0),
+    link_fault_ms=(0.0, 120.0),
     outliving_share=0.5,
     first_produce_ms=(30.0, 300.0),
     first_append_ms=(20.0, 700.0),
@@ -138,6 +151,7 @@ Recorded, and in the logs of these brokers:
 - A first write with acks=all took 0.1 to 0.8 s.
 - Two followers of a lost leader end their fetches within 5 ms, and a request for a vote takes 15 to 80 ms. So until 3.9
   each becomes a candidate: all 12 lost leaders had a successor two epochs later, after 3.6 to 4.2 s.
+- A cut or heal took 0.02 to 0.5 s, half of them more than 0.1 s, and a request for metadata 0 to 40 ms.
 - Two brokers were cut off, then killed, while their controller went on. A heartbeat of one of them reached it after
   the heal.
 """

@@ -33,7 +33,7 @@ from protocol.machine import (
     Send,
 )
 from protocol.messages.kraft_messages import BrokerHeartbeatResponse
-from protocol.messages.leadership_messages import LeaderAndIsrRequest
+from protocol.messages.leadership_messages import LeaderAndIsrRequest, MetadataRequest
 from protocol.messages.message_base import DIRECTIONS, Message
 from protocol.messages.quorum_messages import VoteRequest
 from protocol.messages.replication_messages import FetchRequest, FetchResponse, ProduceRequest
@@ -53,6 +53,8 @@ SLOW_TO_SEND: tuple[Bounded, ...] = ("first_fetch_ms", "first_failover_ms")
 
 It receives the others.
 """
+ALWAYS_SLOW: dict[type[Message], Bounded] = {VoteRequest: "vote_ms", MetadataRequest: "metadata_ms"}
+"""Messages that take longer each time."""
 APPENDS: Final = "first_append_begun"
 APPENDED: Final = "first_append_ms"
 """Marks of a follower's first append: records are on their way, it has appended them."""
@@ -243,8 +245,9 @@ class Transport:
             self._first_of_its_kind(node, end, message, slow)
         if self._first_append_ms is not None:
             self._first_append(node, end, message, self._first_append_ms)
-        if kind is VoteRequest and self.draws.latencies.vote_ms[1]:
-            late_ms = self.draws.takes_ms(node.node.name, "vote_ms")
+        slow = ALWAYS_SLOW.get(kind)
+        if slow is not None and getattr(self.draws.latencies, slow)[1]:
+            late_ms = self.draws.takes_ms(node.node.name, slow)
             end.last_arrival_ms = max(end.last_arrival_ms, self.now_ms + late_ms)
         if not end.out.calm:
             size_bytes = parcel.frame_bytes

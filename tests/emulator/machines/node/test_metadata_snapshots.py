@@ -1,12 +1,14 @@
 """Snapshots of the metadata log in whole processes: written, fetched, loaded."""
 
+from typing import Any
+
 import pytest
 
 from emulator.machines.node.metadata_log import DIRECTORY
 from protocol.events import MetadataSnapshot
 from tests.emulator.machines.node.kraft_cluster import KraftCluster
 
-OFTEN = {"metadata_log_max_record_bytes_between_snapshots": 400, "metadata_max_retention_bytes": 1}
+OFTEN: dict[str, Any] = {"metadata_log_max_record_bytes_between_snapshots": 400, "metadata_max_retention_bytes": 1}
 
 
 @pytest.mark.parametrize("combined", [False, True])

@@ -80,7 +80,7 @@ def test_a_copy_of_the_cut_off_leader_has_the_records_that_it_truncated(imported
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("name", [name for name in RUNS if "flapping" not in name])  # which takes the longest
 def test_the_incident_played_again_leaves_the_same_logs(name: str, imported: Imported, tmp_path: Path) -> None:
     run = imported(name)
     scenario = tmp_path / "again.yaml"

@@ -1,0 +1,149 @@
+"""`python -m verification.kraft_recordings [--seeds N] [RECORDING...]`: KRaft as recorded.
+
+Each recording is played with the first 3 seeds, then with further ones until one equals it. The results are printed,
+and replace those in verification/results/kraft_recordings.json; tests/test_kraft_recordings.py plays the first seed of
+each. Exit code 1 if a recording is not reached.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+from contextlib import closing
+
+import msgspec
+
+from emulator.exit_codes import BROKEN, HELD
+from emulator.packaged import GOLDEN
+from emulator.runs.cores import in_order, on_all_cores
+from emulator.runs.resolve import Resolved, resolve
+from emulator.runs.scenario_sources import find_scenario
+from emulator.runs.simulated import play
+from emulator.scenario.observations.alignment import Difference
+from emulator.scenario.observations.comparable import Comparable, comparable
+from emulator.scenario.observations.recording_comparison import compare_reduced
+from emulator.scenario.observations.recording_files import load
+from emulator.scenario.observations.recording_parsing import plain
+from emulator.toplevel_errors import ended
+from verification import RESULTS
+
+RESULT = RESULTS / "kraft_recordings.json"
+SAMPLE = 3
+"""Number of seeds that are played in any case."""
+SEEDS = 200
+EARLY = (1, 3, 12)
+EXAMPLES_MAX = 4
+
+
+class Searched(msgspec.Struct, frozen=True, kw_only=True):
+    """Seeds of a recording.
+
+    `reached`: those that equal it, of the sample all, else the first. `played`: their number. `differences`: of
+    `nearest`, the seed with the fewest.
+    """
+
+    recording: str
+    played: int
+    reached: tuple[int, ...] = ()
+    nearest: int = 0
+    differences: tuple[str, ...] = ()
+
+
+class KraftRecording:
+    """One recording and its script. Raises the errors of reading it."""
+
+    def __init__(self, name: str) -> None:
+        path = GOLDEN / name / "1.json"
+        self.name = name
+        self.resolved: Resolved = resolve(find_scenario(str(path)))
+        self._recorded: Comparable = comparable(load(path))
+
+    def differences(self, seed: int) -> list[Difference]:
+        """Play a seed; returns what differs from the recording."""
+        run = comparable(plain(play(self.resolved, seed).observations))
+        return compare_reduced(run, self._recorded)
+
+    def search(self, seeds: Iterable[int], sample: int) -> Searched:
+        """Play seeds up to the first that equals the recording; play 1 to `sample` in any case."""
+        reached: list[int] = []
+        nearest, fewest = 0, [Difference("", None, None)] * 1_000_000
+        played = 0
+        for seed in seeds:
+            if seed > sample and reached:
+                break
+            found = self.differences(seed)
+            played += 1
+            if not found:
+                reached.append(seed)
+            if len(found) < len(fewest):
+                nearest, fewest = seed, found
+        examples = tuple(str(one) for one in fewest[:EXAMPLES_MAX])
+        return Searched(
+            recording=self.name, played=played, reached=tuple(reached), nearest=nearest, differences=examples
+        )
+
+
+def kraft_recordings() -> tuple[str, ...]:
+    """Folders of the recordings: `kraft-az-isolated-leader@4.4`, ..."""
+    return tuple(sorted(path.name for path in GOLDEN.glob("kraft-*") if path.is_dir()))
+
+
+class SearchWorker:
+    """Searches recordings by their places. `options`: their names, and the number of seeds."""
+
+    def __init__(self, options: tuple[tuple[str, ...], int]) -> None:
+        self._names, self._seeds = options
+
+    def play(self, place: int) -> tuple[int, Searched]:
+        return place, KraftRecording(self._names[place]).search(range(1, self._seeds + 1), min(SAMPLE, self._seeds))
+
+
+def results() -> dict[str, Searched]:
+    """{recording: its last result}"""
+    if not RESULT.exists():
+        return {}
+    return {one.recording: one for one in msgspec.json.decode(RESULT.read_bytes(), type=list[Searched])}
+
+
+def write(searched: Iterable[Searched], known: Iterable[str]) -> None:
+    """Replace the results of these recordings; forget those of recordings that are gone."""
+    by_name = results() | {one.recording: one for one in searched}
+    kept = [by_name[name] for name in known if name in by_name]
+    RESULT.write_bytes(msgspec.json.format(msgspec.json.encode(kept), indent=1) + b"\n")
+
+
+def line(one: Searched) -> str:
+    early = sum(seed <= SAMPLE for seed in one.reached)
+    how = f"seed {one.reached[0]:3}, {early} of the first {min(SAMPLE, one.played)}" if one.reached else "not reached"
+    return f"{one.recording:44} {how}"
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("recordings", nargs="*", metavar="RECORDING", help="all if none is given")
+    parser.add_argument("--seeds", type=int, default=SEEDS, help=f"maximum of seeds of each (default {SEEDS})")
+    parser.add_argument("--processes", type=int, default=None, help="number of processes (default: of cores)")
+    given = parser.parse_args(arguments)
+    known = kraft_recordings()
+    names: tuple[str, ...] = tuple(given.recordings) or known
+    if unknown := sorted({*names} - {*known}):
+        parser.error(f"{unknown[0]}: no recording of KRaft; there is {', '.join(known)}")
+    if given.seeds < 1 or (given.processes is not None and given.processes < 1):
+        parser.error("--seeds, --processes: at least 1")
+    searched: list[Searched] = []
+    with closing(on_all_cores(SearchWorker, (names, given.seeds), range(len(names)), given.processes)) as results:
+        for _, one in in_order(results, lambda result: result[0]):
+            searched.append(one)
+            print(line(one), flush=True)
+            for example in () if one.reached else one.differences:
+                print(f"    seed {one.nearest}: {example}", flush=True)
+    reached = [one.reached[0] for one in searched if one.reached]
+    early = ", ".join(f"{sum(first <= seeds for first in reached)} within {seeds}" for seeds in EARLY)
+    print(f"{len(reached)} of {len(searched)} recordings are reached: {early} seeds")
+    write(searched, known)
+    return HELD if len(reached) == len(searched) else BROKEN
+
+
+if __name__ == "__main__":
+    sys.exit(ended("verification.kraft_recordings", lambda: main(sys.argv[1:])))
