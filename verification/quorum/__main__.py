@@ -25,7 +25,7 @@ from verification.quorum.quorum_mutants import QUORUM_MUTANTS
 from verification.quorum.quorum_seeds import SeedResult, play_quorum_seed
 
 SEEDS = 2_000
-MUTANT_SEEDS = 600
+MUTANT_SEEDS = 1_300
 PROGRESS_SEEDS = 500
 
 

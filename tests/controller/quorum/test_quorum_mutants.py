@@ -12,9 +12,9 @@ from verification.quorum.quorum_mutants import QUORUM_MUTANTS
 
 FIRST = {
     "votes-twice": 12, "forgets-its-vote": 214, "votes-for-a-shorter-log": 8, "campaigns-in-the-same-epoch": 12,
-    "commits-an-old-epochs-entry": 5, "compares-no-logs": 5, "skips-truncation": 5, "truncates-to-the-leaders-end": 693,
-    "never-checks-its-quorum": 3, "changes-voters-twice-at-once": 27, "counts-itself-after-its-removal": 85,
-    "counts-the-voters-before": 4, "keeps-truncated-voters": 427, "snapshots-uncommitted-records": 4,
+    "commits-an-old-epochs-entry": 5, "compares-no-logs": 5, "skips-truncation": 5, "truncates-to-the-leaders-end": 813,
+    "never-checks-its-quorum": 3, "changes-voters-twice-at-once": 39, "counts-itself-after-its-removal": 85,
+    "counts-the-voters-before": 4, "keeps-truncated-voters": 1240, "snapshots-uncommitted-records": 4,
     "snapshots-without-voters": 19,
 }  # fmt: skip
 """Seeds to begin with: the first one that detects the mutant, or 1."""
