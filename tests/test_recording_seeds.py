@@ -1,4 +1,4 @@
-"""Simulated runs against the recordings of KRaft and of transactions (tests/golden/README-kraft.md).
+"""Simulated runs against recordings of KRaft and of transactions (golden/README-kraft.md).
 
 Who wins an election, and in which phase heartbeats come, are races. So a recording, named or random, is reached by some
 seed. `python -m verification.recording_seeds` searches it; here each recording is played with the seed that it found.
@@ -21,7 +21,7 @@ NOT_REACHED: dict[str, str] = {
     "kraft-random-615@4.4": "a live broker is fenced after an election",
     "kraft-txn-late-write-hangs-tv2@4.4": "the recording has no states of the metadata log; all else is equal",
 }
-"""{recording: what the first 30 seeds do not show together}"""
+"""{recording: what the searched seeds do not show together}"""
 
 
 def test_every_recording_has_been_searched() -> None:

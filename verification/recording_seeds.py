@@ -86,7 +86,7 @@ class SeededRecording:
 
 
 def seeded_recordings() -> tuple[str, ...]:
-    """Folders of the recordings of KRaft and of transactions: `kraft-az-isolated-leader@4.4`, ..."""
+    """Folders of recordings of KRaft and transactions: `kraft-az-isolated-leader@4.4`, ..."""
     return tuple(sorted(path.name for prefix in PREFIXES for path in GOLDEN.glob(f"{prefix}*") if path.is_dir()))
 
 

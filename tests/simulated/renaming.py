@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from emulator.scenario.scenario_model import ANY_PARTITION, Scenario
-from emulator.topology import Node, Topology, identifier_of
+from emulator.topology import Node, identifier_of
 from emulator.worlds.simulated.latencies import CALM, Bounded
 from emulator.worlds.simulated.latency_model import Draws
 from protocol.chance import Chance
@@ -35,6 +35,8 @@ NEW_IDS = (917, 702, 83)
 """Of up to three brokers: neither in this order nor in that of their digits.
 Below those of dedicated controllers.
 """
+SHIFTED_MAX = 10
+"""More than there are dedicated controllers."""
 NEW_IDS_OF_MANY = (917, 702, 813, 283, 611, 409)
 """Of more: no number of a partition is among them."""
 
@@ -57,7 +59,9 @@ class Renaming(msgspec.Struct, frozen=True, dict=True):
     def scenario(self, scenario: Scenario) -> Scenario:
         return msgspec.structs.replace(
             scenario,
-            topology=Topology(tuple(self._node(node) for node in scenario.topology.nodes)),
+            topology=msgspec.structs.replace(
+                scenario.topology, nodes=tuple(self._node(node) for node in scenario.topology.nodes)
+            ),
             settings_by_broker={self._id(broker): own for broker, own in scenario.settings_by_broker.items()},
             steps=self._renamed(scenario.steps, ""),
             expectations=self._renamed(scenario.expectations, ""),
@@ -123,8 +127,14 @@ class Renaming(msgspec.Struct, frozen=True, dict=True):
         text = text.replace(self.topic, "").replace(self.value, "")
         if not self.shift:
             return text
-        shifted = r"\b(session|controller|client)-(\d+)"
-        return re.sub(shifted, lambda found: f"{found[1]}-{int(found[2]) - self.shift}", text)
+        shifted = r"\b(session-|controller-|client-|(?:start|stop|kill|pause|resume) controller=|controller\":)(\d+)"
+        return re.sub(shifted, self._shifted_back, text)
+
+    def _shifted_back(self, found: re.Match[str]) -> str:
+        """A small number is not shifted: it is that of a broker, which is the controller."""
+        number = int(found[2])
+        is_brokers = found[1] == 'controller":' and number - self.shift not in range(SHIFTED_MAX)
+        return f"{found[1]}{number if is_brokers else number - self.shift}"
 
 
 SAME = Renaming()

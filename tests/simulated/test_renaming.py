@@ -1,6 +1,6 @@
 """A renamed scenario gives the same events at the same times, but for the names.
-Ids of brokers are others, too. The whole catalogue is played, each scenario on the newest of its versions in each era
-of truncation (semantics, "Versions").
+Ids of brokers are others, too. The catalogue's clusters with ZooKeeper are played, each scenario on the newest of its
+versions in each era of truncation (semantics, "Versions").
 
 What an id may decide is what it decides in Kafka. Session servers with equal histories vote for the highest server id
 (semantics 5.3): the order of theirs is kept here. Where the order of brokers' ids counts, `TIES` says by which rule.
@@ -20,6 +20,7 @@ from emulator.scenario.expect import judge
 from emulator.scenario.observations.comparable import Comparable, comparable
 from emulator.scenario.observations.recording_parsing import parse, plain
 from emulator.scenario.scenario_model import Scenario
+from emulator.topology import ZOOKEEPER
 from protocol.ids import BrokerId
 from protocol.versions import LADDER
 from protocol.znodes import Leadership
@@ -39,9 +40,10 @@ ERAS = (
     ("3.0", "3.1", "3.2"),
     ("3.3", "3.4", "3.5", "3.6", "3.7", "3.8", "3.9"),
 )
+WITH_ZOOKEEPER = {name: one for name, one in CATALOGUE.items() if one.topology.metadata == ZOOKEEPER}
 ERA_PLAYS = [
     (name, max(versions, key=LADDER.index))
-    for name, scenario in CATALOGUE.items()
+    for name, scenario in WITH_ZOOKEEPER.items()
     for era in ERAS
     if (versions := {*era} & {*scenario.kafka})
 ]
@@ -225,4 +227,4 @@ def test_a_rule_that_looked_at_ids_would_be_found_out(monkeypatch: pytest.Monkey
 
 def test_every_version_is_of_one_era() -> None:
     assert [version for era in ERAS for version in era] == list(LADDER)
-    assert {name for name, _ in ERA_PLAYS} == {*CATALOGUE}
+    assert {name for name, _ in ERA_PLAYS} == {*WITH_ZOOKEEPER}
