@@ -37,7 +37,7 @@ REST: Final = (
     *("checkpointed", "epochs", "result", "version", "zk_version", "settings", "kafka_version", "protocol_version"),
     *("isr", "now", "min_insync_replicas", "config", "operation", "offset", "stopped", "operation_ms", "fsync_ms"),
     *("base_offset", "last_offset", "digest", "written_digest", "producer_id", "base_sequence"),
-    *("leader", "epoch", "partition_epoch", "elr", "replicas", "state", "highest_watermark"),
+    *("leader", "epoch", "partition_epoch", "elr", "replicas", "state", "highest_watermark", "action"),
 )
 """Columns of the table `rest`."""
 
