@@ -1,6 +1,6 @@
-"""Producer state of one replica: sequence numbers and open transactions (KIP-98.
+"""Producer state of one replica: sequence numbers and open transactions (KIP-98).
 
-Semantics 6, 13).
+Semantics 6, 12.4.
 
 It is rebuilt from the batches, so it survives a failover and disappears with truncated data.
 
