@@ -36,6 +36,7 @@ RESULTS = Path(__file__).parent / "results" / "network_runs.json"
 RANDOM = ("random-", "kraft-random-")
 """Prefixes of random schedules, which simulated runs are compared with."""
 
+TRANSACTIONS = "txn-"
 KRAFT = "kraft-"
 """Prefix of recordings in KRaft mode, where who leads the quorum is a race."""
 

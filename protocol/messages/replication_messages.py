@@ -36,6 +36,8 @@ CONSUMER_REPLICA_ID: Final = BrokerId(-1)
 READ_UNCOMMITTED: Final = 0
 READ_COMMITTED: Final = 1
 """Isolation levels of consumers, in Fetch and ListOffsets (KIP-98)."""
+PLAIN_PRODUCE_VERSION: Final = 8
+"""Version of Produce that clients without transactions send."""
 UNKNOWN_REPLICA_ID: Final = BrokerId(-2)
 """Replica id in OffsetForLeaderEpoch before version 3, which has no such field."""
 

@@ -19,7 +19,7 @@ from emulator.cli.commands.run_scenario import DEFAULT_SPEED
 from emulator.runs.timeout_limits import timer_limit_ms
 from protocol.versions import rank
 from tests.punctual import SLOWER, skip_late_test
-from verification.network_runs import KRAFT, one_run, recorded, script_of
+from verification.network_runs import KRAFT, TRANSACTIONS, one_run, recorded, script_of
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 
@@ -46,9 +46,10 @@ KRAFT_TRIES = 3
 def core() -> list[str]:
     """The newest recording of each scenario with ZooKeeper, and all of the seed's case.
 
-    Of KRaft KRAFT_CORE is played; seeds are compared with the others (tests/test_recording_seeds.py).
+    Of KRaft KRAFT_CORE is played. Seeds are compared with the others, and with transactions
+    (tests/test_recording_seeds.py).
     """
-    with_zookeeper = [name for name in recorded() if not name.startswith(KRAFT)]
+    with_zookeeper = [name for name in recorded() if not name.startswith((KRAFT, TRANSACTIONS))]
     by_version = sorted(with_zookeeper, key=lambda name: rank(name.partition("@")[2]))
     newest = {name.partition("@")[0]: name for name in by_version}
     return [

@@ -15,7 +15,12 @@ from protocol.errors import ErrorCode
 from protocol.ids import NO_OFFSET, Offset
 from protocol.machine import Now
 from protocol.messages.message_base import Message
-from protocol.messages.replication_messages import ProducePartition, ProduceRequest, ProduceResponse
+from protocol.messages.replication_messages import (
+    PLAIN_PRODUCE_VERSION,
+    ProducePartition,
+    ProduceRequest,
+    ProduceResponse,
+)
 from protocol.outbox import Outbox
 from protocol.records.format import encode
 
@@ -80,6 +85,7 @@ class DirectWrite:
             ),
             timeout_ms=order.socket_timeout_ms,
             answered=self._answered,
+            version=PLAIN_PRODUCE_VERSION,
             awaits_answer=order.acks != 0,
         )
 

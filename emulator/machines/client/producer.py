@@ -27,6 +27,7 @@ from protocol.ids import NO_OFFSET, BrokerId, Offset, TopicPartition
 from protocol.machine import Now
 from protocol.messages.message_base import Message
 from protocol.messages.replication_messages import (
+    PLAIN_PRODUCE_VERSION,
     ProducePartition,
     ProduceRequest,
     ProduceResponse,
@@ -228,6 +229,7 @@ class Producer:
             ProduceRequest(settings.acks, int(settings.request_timeout_ms), partitions),
             wait_ms=settings.wait_ms,
             answered=None if settings.acks == 0 else lambda now, out, answer: self._answered(now, out, batches, answer),
+            version=PLAIN_PRODUCE_VERSION,
         )
         if settings.acks == 0:
             for batch in batches:
