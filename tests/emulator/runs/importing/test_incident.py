@@ -18,7 +18,7 @@ from tests.emulator.runs.importing.conftest import import_folders
 from tests.real_logs import RUNS, truth_of
 
 SEEDS = 6
-"""Seeds of which one leaves the real brokers' logs: when a record is sent before a cut is a race."""
+"""Seeds of which one leaves the real brokers' logs: a cut and a record's end are a race."""
 
 Imported = Callable[[str], Path]
 

@@ -32,6 +32,9 @@ EXHAUSTIVE = {
     "retry-idempotent@2.8/1.json",
 }
 
+CONCURRENT = 51
+"""CONCURRENT_TRANSACTIONS: the request is repeated, and how often is a race."""
+
 Path_ = tuple[str | int, ...]
 
 
@@ -54,9 +57,10 @@ def leaves(value: Any, path: Path_) -> Iterator[Path_]:
 def judged_leaves(o: Observations) -> Iterator[tuple[Path_, bool]]:
     """(path, whether it must match)."""
     for index, entry in enumerate(o.timeline):
-        offset_counts = entry.get("error") in (0, 7, 20) or entry.get("saw") == "fetch"
+        offset_counts = entry.get("error") in (0, 7, 20) or entry.get("saw") in ("fetch", "offset-fetch")
+        is_repeated = entry.get("repeat", False) and CONCURRENT in o.timeline[index + 1].get("errors", {}).values()
         for path in leaves(entry, ("timeline", index)):
-            free = path[2] == "t" or path[-1] == "high_watermark_checkpoint"
+            free = is_repeated or path[2] in ("t", "took_s") or path[-1] == "high_watermark_checkpoint"
             free = free or ("saw" in entry and path[2] == "offset" and not offset_counts)
             yield path, not free
     for section in ("partition_states", "controllers"):
