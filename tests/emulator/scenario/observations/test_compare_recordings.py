@@ -54,13 +54,20 @@ def leaves(value: Any, path: Path_) -> Iterator[Path_]:
         yield path
 
 
+def is_repeated(o: Observations, index: int) -> bool:
+    """Whether the entry is a request that the answer behind it has repeated."""
+    answer = o.timeline[index + 1] if index + 1 < len(o.timeline) else {}
+    return bool(o.timeline[index].get("repeat")) and CONCURRENT in answer.get("errors", {}).values()
+
+
 def judged_leaves(o: Observations) -> Iterator[tuple[Path_, bool]]:
     """(path, whether it must match)."""
     for index, entry in enumerate(o.timeline):
         offset_counts = entry.get("error") in (0, 7, 20) or entry.get("saw") in ("fetch", "offset-fetch")
-        is_repeated = entry.get("repeat", False) and CONCURRENT in o.timeline[index + 1].get("errors", {}).values()
+        if is_repeated(o, index) or is_repeated(o, index - 1):
+            continue
         for path in leaves(entry, ("timeline", index)):
-            free = is_repeated or path[2] in ("t", "took_s") or path[-1] == "high_watermark_checkpoint"
+            free = path[2] in ("t", "took_s") or path[-1] == "high_watermark_checkpoint"
             free = free or ("saw" in entry and path[2] == "offset" and not offset_counts)
             yield path, not free
     for section in ("partition_states", "controllers"):
