@@ -62,6 +62,9 @@ def steps_of_recording(recording: Observations) -> tuple[m.AnyStep, ...]:
                     step = _step(entry, Context(frozenset(dead), faulted, recording.scenario))
                 if recording.mode == KRAFT and m.begins_fault(step):
                     faulted = _faulted(entry, topology, faulted)
+                start: tuple[m.AnyStep, ...] = ()
+                if isinstance(step, m.Start) and recording.mode == KRAFT and has_topic and "broker" in entry:
+                    start = tuple(_kraft_start(step, timeline, index))
                 if entry["do"] in ("kill", "start"):
                     (dead.add if entry["do"] == "kill" else dead.discard)(entry.get("broker", NO_BROKER))
             except Malformed:
@@ -71,8 +74,8 @@ def steps_of_recording(recording: Observations) -> tuple[m.AnyStep, ...]:
                 if isinstance(error, TypeError | AttributeError):
                     what = f"a value is of another type than a recording's: {error}"
                 raise Malformed(f"timeline[{index}], do {entry['do']!r}: {what}") from error
-            if isinstance(step, m.Start) and recording.mode == KRAFT and has_topic and "broker" in entry:
-                steps += _kraft_start(step, timeline, index)
+            if start:
+                steps += start
                 continue
             has_topic = has_topic or isinstance(step, m.CreateTopic)
             if isinstance(step, m.Wait) and any(r["saw"] == "not-reached" for r in results):
