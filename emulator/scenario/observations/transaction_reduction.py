@@ -53,6 +53,6 @@ def _described(entry: Entry) -> Entry:
     if entry.get("saw") == "partition-state":
         return {key: value for key, value in entry.items() if key not in UNRECORDED}
     state: Any = entry.get("state")
-    if entry.get("saw") != "describe-transaction" or state not in (*PREPARED, *PREPARED.values()):
+    if entry.get("saw") != "describe-transaction" or (state not in PREPARED and state not in PREPARED.values()):
         return entry
     return {**entry, "state": PREPARED.get(state, state), "partitions": []}

@@ -153,8 +153,8 @@ class QuorumSteps:
         if not (yield stage.until(HasController(), ACTIVE_LIMIT_S)):
             raise StepFailed(f"no controller is active after {ACTIVE_LIMIT_S:g} s; start a majority of the controllers")
         attempts = 0
-        brokers = [node.name for node in stage.topology.with_role("broker")]
-        while wanted is not None and self._active() not in (wanted, *brokers) and attempts < ATTEMPTS_MAX:
+        suitable = [wanted, *(node.name for node in stage.topology.with_role("broker"))]
+        while wanted is not None and self._active() not in suitable and attempts < ATTEMPTS_MAX:
             attempts += 1
             yield from self._failover()
         if attempts:

@@ -1,6 +1,7 @@
 """Good scenario files: every verb and every way of saying a condition."""
 
 from textwrap import dedent
+from typing import Any
 
 import pytest
 
@@ -143,6 +144,36 @@ def test_step(line: str, step: m.AnyStep) -> None:
     assert steps(*before, line)[len(before) :] == (step,)
 
 
+B0, ID = BrokerId(0), "transactional_id: A, producer: 0, epoch: 0"
+TRANSACTION: dict[str, Any] = {"broker": B0, "transactional_id": "A", "producer": 0, "epoch": 0}
+TRANSACTIONS: list[tuple[str, m.AnyStep]] = [
+    ("internal-topics: {assignments: {u: [1, 0]}}", m.InternalTopics(assignments=(("u", brokers(1, 0)),))),
+    ("init-producer-id: {broker: 0, transactional_id: A, timeout_ms: 5000, repeat: true}",
+     m.InitProducerId(broker=B0, transactional_id="A", timeout_ms=5000, repeat=True)),
+    ("find-coordinator: {broker: 0, key: A}", m.FindCoordinator(broker=B0, key="A")),
+    (f"add-partitions-to-txn: {{broker: 0, {ID}, partitions: t-0}}",
+     m.AddPartitionsToTxn(partitions=("t-0",), **TRANSACTION)),
+    (f"add-offsets-to-txn: {{broker: 0, {ID}, group: g}}", m.AddOffsetsToTxn(group="g", **TRANSACTION)),
+    (f"txn-offset-commit: {{broker: 0, {ID}, group: g, partition: t-0, offset: 1}}",
+     m.TxnOffsetCommit(group="g", partition="t-0", offset=Offset(1), **TRANSACTION)),
+    (f"end-txn: {{broker: 0, {ID}, commits: true, v5: true}}", m.EndTxn(commits=True, v5=True, **TRANSACTION)),
+    (f"produce-batch: {{broker: 0, {ID}, partition: t-0, values: [a], sequence: 0}}",
+     m.ProduceBatch(partition="t-0", values=("a",), sequence=0, **TRANSACTION)),
+    ("fetch-batches: {broker: 0, partition: t-0, offset: 0, committed: true}",
+     m.FetchBatches(broker=B0, partition="t-0", offset=Offset(0), committed=True)),
+    ("offset-fetch: {broker: 0, group: g, partition: t-0, stable: true}",
+     m.OffsetFetch(broker=B0, group="g", partition="t-0", stable=True)),
+    ("describe-producers: {broker: 0, partition: t-0}", m.DescribeProducers(broker=B0, partition="t-0")),
+    ("describe-transaction: {broker: 0, transactional_id: A}",
+     m.DescribeTransaction(broker=B0, transactional_id="A")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "step"), TRANSACTIONS)
+def test_step_of_a_transaction(line: str, step: m.AnyStep) -> None:
+    assert steps(line) == (step,)
+
+
 QUORUM_VERBS = ("cut-controllers", "describe-quorum", "require-controller", "add-controller", "remove-controller")
 
 
@@ -213,7 +244,7 @@ def test_errors_of_kraft(text: str, problem: str) -> None:
 
 
 def test_every_verb_is_in_the_table_of_good_steps() -> None:
-    output = {line.replace("{at_s: 12.5, ", "").partition(":")[0].strip() for line, _ in GOOD}
+    output = {line.replace("{at_s: 12.5, ", "").partition(":")[0].strip() for line, _ in (*GOOD, *TRANSACTIONS)}
     assert set(VERBS) - output == {"await", *QUORUM_VERBS}
 
 

@@ -177,7 +177,7 @@ def test_bad_file(text: str, message: str) -> None:
          "active controller, new controller, "
          "isr shrunk, isr restored, caught up, session service answers, every isr full) or keys (leader, isr, "
          "replicas, in_isr, controller, registered, unfenced, "
-         "session_expired, leads, knows_leader, deleted, quiet_s, not, all, every)"),
+         "session_expired, leads, knows_leader, deleted, quiet_s, last_stable_offset, not, all, every)"),
         ("wait: {until: new leader, limit_s: 0x}", "5:40: expected limit_s as a number, got '0x'"),
         ("sleep: 2s", "5:12: expected seconds as a number, got '2s'"),
         ("await: w", "5:12: unknown background step 'w'"),
