@@ -30,16 +30,16 @@ def once(timeline: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
     Producer ids are numbered as they appear.
     """
-    asked: dict[str, Any] = {}
+    request: dict[str, Any] = {}
     numbers: dict[int, int] = {-1: -1}
     retriable = False
     for entry in timeline:
         if "do" in entry:
-            again = retriable and entry.get("repeat") and {**entry, "t": 0} == {**asked, "t": 0}
-            asked, retriable = entry, False
+            again = retriable and entry.get("repeat") and {**entry, "t": 0} == {**request, "t": 0}
+            request, retriable = entry, False
             if again:
                 continue
-        elif asked.get("repeat"):
+        elif request.get("repeat"):
             errors = list(entry["errors"].values()) if "errors" in entry else [entry.get("error")]
             retriable = any(error in (14, 15, 16, 51) or isinstance(error, str) for error in errors)
         if isinstance(entry.get("pid"), int):
