@@ -17,7 +17,8 @@ from emulator.judging.campaigns.space import Space
 from emulator.packaged import GOLDEN
 
 SEEDS = (range(1, 6), pytest.param(range(6, 21), marks=pytest.mark.slow))
-FOLDERS = tuple(sorted(p.name for p in GOLDEN.iterdir() if p.is_dir() and not p.name.startswith(("random-", "kraft-"))))
+RACES = ("random-", "kraft-", "txn-")
+FOLDERS = tuple(sorted(p.name for p in GOLDEN.iterdir() if p.is_dir() and not p.name.startswith(RACES)))
 ROOT = Path(__file__).parents[1]
 
 
