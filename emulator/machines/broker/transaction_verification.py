@@ -1,6 +1,6 @@
-"""Verification of transactions by partition leaders and group coordinators (KIP-890.
+"""Verification of transactions by partition leaders and group coordinators (KIP-890).
 
-Semantics 12.6).
+Semantics 12.6.
 
 Before the first batch of a transaction is appended, its coordinator is asked whether the partition is part of the
 transaction; with transaction version 2 the coordinator adds it. One request to a coordinator is in flight; those that

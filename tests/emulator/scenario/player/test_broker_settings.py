@@ -1,6 +1,6 @@
-"""Brokers whose settings change while they run, in the simulated world (KIP-226.
+"""Brokers whose settings change while they run, in the simulated world (KIP-226).
 
-Semantics 7).
+Semantics 7.
 """
 
 import pytest
