@@ -26,6 +26,10 @@ class QuorumSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Time for which the leader collects records before it appends them."""
     auto_join_enable: bool = False
     """Whether an observer that is a controller asks to become a voter (from 4.2 on)."""
+    metadata_log_segment_bytes: int = 1024**3
+    metadata_log_max_record_bytes_between_snapshots: int = 20 * 1024**2
+    metadata_log_max_snapshot_interval_ms: int = 3_600_000
+    """Limit of the time between two snapshots; 0: none."""
     metadata_max_retention_bytes: int = 100 * 1024 * 1024
     """Size of log and snapshots above which older ones are deleted; -1: no limit."""
     metadata_max_retention_ms: int = 7 * 24 * 3600 * 1000

@@ -38,8 +38,6 @@ from protocol.records.metadata_records import MetadataBatch, MetadataRecord
 from protocol.records.schema_fields import UnreadableRecord
 
 WAKE_UP: Final = ("quorum-wake-up",)
-SEGMENT_BYTES: Final = "metadata.log.segment.bytes"
-SEGMENT_BYTES_DEFAULT: Final = 1024**3
 OVERDUE_MS: Final = 100.0
 """Lateness of a wake-up after which it comes before other inputs: the process was paused."""
 UNANSWERED_MAX: Final = 16
@@ -66,12 +64,11 @@ class QuorumMember:
         """{id: name} of all controllers; the voters are among them."""
         self._first_voters = {voter: self._controllers[voter] for voter in topology.first_voters}
         """Those of a quorum whose voters are in the log; none: the voters are static."""
-        self._schedule = SnapshotSchedule(settings, gates_for(version, metadata=KRAFT))
-        self._segment_bytes = int(settings.get(SEGMENT_BYTES, SEGMENT_BYTES_DEFAULT))
+        self._settings = QuorumSettings.from_settings(settings)
+        self._schedule = SnapshotSchedule(self._settings, gates_for(version, metadata=KRAFT))
         self._peer_ids = {
             node.name: identifier_of(node) for node in topology.nodes if {"broker", "controller"} & set(node.roles)
         }
-        self._settings = QuorumSettings.from_settings(settings)
         self._version = version
         self._files = files
         self._node: QuorumNode | None = None
@@ -106,7 +103,7 @@ class QuorumMember:
     def start(self, now: Now, out: Outbox, chance: Chance) -> None:
         """Load the log and begin."""
         try:
-            self._log = MetadataLog.open(self._files, self._segment_bytes)
+            self._log = MetadataLog.open(self._files, self._settings.metadata_log_segment_bytes)
             directory = self._formatted(self._log, now, chance)
         except (StorageError, ValueError) as error:
             self._fail(out, str(error))

@@ -3,21 +3,16 @@
 Source: SnapshotGenerator; until 3.3 QuorumController.maybeGenerateSnapshot, BrokerMetadataSnapshotter.
 """
 
-from collections.abc import Mapping
-from typing import Any, Final
-
+from controller.quorum.settings import QuorumSettings
 from protocol.gates import Gates
-
-BYTES_BETWEEN: Final = "metadata.log.max.record.bytes.between.snapshots"
-INTERVAL_MS: Final = "metadata.log.max.snapshot.interval.ms"
 
 
 class SnapshotSchedule:
     """Counts of one life of a process, since the last snapshot that it has written or loaded."""
 
-    def __init__(self, settings: Mapping[str, Any], gates: Gates) -> None:
-        self._max_bytes = int(settings.get(BYTES_BETWEEN, 20 * 1024**2))
-        self._interval_ms = float(settings.get(INTERVAL_MS, 3_600_000)) if gates.snapshots_by_time else 0.0
+    def __init__(self, settings: QuorumSettings, gates: Gates) -> None:
+        self._max_bytes = settings.metadata_log_max_record_bytes_between_snapshots
+        self._interval_ms = settings.metadata_log_max_snapshot_interval_ms if gates.snapshots_by_time else 0
         self._bytes = 0
         self._since_ms = 0.0
 

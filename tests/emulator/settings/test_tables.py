@@ -1,6 +1,5 @@
 """The tables against themselves, and against what acts on them."""
 
-import ast
 from collections import Counter
 from pathlib import Path
 
@@ -80,19 +79,9 @@ def test_brokers_act_on_what_is_called_modelled() -> None:
     quorum = {f"controller_quorum_{name}" for name in QuorumSettings.__struct_fields__} | of_log
     lifecycle = {*LifecycleSettings.__struct_fields__}
     known = {*BrokerSettings.__struct_fields__, *ControllerSettings.__struct_fields__, *quorum, *lifecycle}
-    texts = texts_of_machines()
-    by_name = {field_of(setting) for setting in MODELLED_ONES if setting.name in texts}
-    fields -= by_name - known
     assert fields <= known
     read |= {f"controller_quorum_{name}" for name in read & set(QuorumSettings.__struct_fields__)}
     assert fields <= read
-
-
-def texts_of_machines() -> set[str]:
-    """Texts in the source of machines: a few settings are read by Kafka's own name."""
-    paths = [*(ROOT / "controller").rglob("*.py"), *(ROOT / "emulator" / "machines").rglob("*.py")]
-    nodes = (node for path in paths for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
-    return {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
 
 
 def field_of(setting: Setting) -> str:
