@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from emulator.machines.broker.broker_context import BrokerContext
-from emulator.machines.broker.broker_link import BrokerLink
+from emulator.machines.broker.broker_link import BrokerLinks
 from emulator.machines.broker.broker_metadata import MetadataCache
 from emulator.machines.broker.transaction_log import Held, TransactionLog
 from emulator.machines.broker.transaction_metadata import Transition
@@ -62,9 +62,8 @@ class MarkerSender:
         self._context = context
         self._metadata = metadata
         self._log = log
-        self._links: dict[str, BrokerLink] = {}
+        self._links = BrokerLinks(context, "transaction-markers")
         self._queues: dict[str, list[_Entry]] = {}
-        self._in_flight: set[str] = set()
         self._unknown: list[_Entry] = []
         self._pending: dict[str, _Pending] = {}
         self._retries: list[_Pending] = []
@@ -92,8 +91,7 @@ class MarkerSender:
 
     def close(self) -> None:
         """Stop: the broker stops."""
-        for link in self._links.values():
-            link.close()
+        self._links.close()
         self._context.out.cancel_timer(LOOK_AGAIN)
 
     # --- queues ---
@@ -129,7 +127,7 @@ class MarkerSender:
                 self._queue(entry.pending, entry.partitions)
                 self._maybe_complete(entry.pending)
         for node in sorted(self._queues):
-            if self._queues[node] and node not in self._in_flight:
+            if self._queues[node] and not self._links.is_busy(node):
                 self._send(node, self._queues.pop(node))
         if self._unknown or self._retries:
             self._context.set_timer(LOOK_AGAIN, self._context.settings.request_timeout_ms, self._loop)
@@ -144,10 +142,6 @@ class MarkerSender:
     # --- requests ---
 
     def _send(self, node: str, entries: list[_Entry]) -> None:
-        link = self._links.get(node)
-        if link is None:
-            link = self._links[node] = BrokerLink(self._context, node, "transaction-markers")
-        self._in_flight.add(node)
         markers = [
             TransactionMarkers(
                 one.pending.producer_id,
@@ -158,10 +152,10 @@ class MarkerSender:
             )
             for one in entries
         ]
-        link.send(WriteTxnMarkersRequest(markers), VERSION, lambda answer: self._answered(node, entries, answer))
+        request = WriteTxnMarkersRequest(markers)
+        self._links.send(node, request, VERSION, lambda answer: self._answered(entries, answer))
 
-    def _answered(self, node: str, entries: list[_Entry], answer: Message | None) -> None:
-        self._in_flight.discard(node)
+    def _answered(self, entries: list[_Entry], answer: Message | None) -> None:
         if answer is None:
             for entry in entries:
                 if self._is_current(entry.pending):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from emulator.machines.broker.broker_context import BrokerContext
-from emulator.machines.broker.broker_link import BrokerLink
+from emulator.machines.broker.broker_link import BrokerLinks
 from emulator.machines.broker.broker_metadata import MetadataCache
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
@@ -74,10 +74,9 @@ class TransactionVerification:
     def __init__(self, context: BrokerContext, metadata: MetadataCache) -> None:
         self._context = context
         self._metadata = metadata
-        self._links: dict[str, BrokerLink] = {}
+        self._links = BrokerLinks(context, "transaction-verification")
         self._waiting: dict[str, dict[str, _Waiting]] = {}
         """{node: {transactional id: its verification}}, for the next request."""
-        self._in_flight: set[str] = set()
         self._retries = 0
 
     def applies(self, *, of_client: bool) -> bool:
@@ -88,8 +87,7 @@ class TransactionVerification:
 
     def close(self) -> None:
         """Drop all connections: the broker stops."""
-        for link in self._links.values():
-            link.close()
+        self._links.close()
 
     def verify(self, subject: Subject, verified: Verified) -> None:
         """Verify, or add, the partitions of a transaction.
@@ -138,12 +136,8 @@ class TransactionVerification:
         self._send(node)
 
     def _send(self, node: str) -> None:
-        if node in self._in_flight or not self._waiting.get(node):
+        if self._links.is_busy(node) or not self._waiting.get(node):
             return
-        link = self._links.get(node)
-        if link is None:
-            link = self._links[node] = BrokerLink(self._context, node, "transaction-verification")
-        self._in_flight.add(node)
         sent = list(self._waiting.pop(node).values())
         request = AddPartitionsToTxnRequest([
             AddedPartitions(
@@ -155,10 +149,9 @@ class TransactionVerification:
             )
             for one in sent
         ])
-        link.send(request, FIRST_BETWEEN_BROKERS, lambda answer: self._answered(node, sent, answer))
+        self._links.send(node, request, FIRST_BETWEEN_BROKERS, lambda answer: self._answered(node, sent, answer))
 
     def _answered(self, node: str, sent: list[_Waiting], answer: Message | None) -> None:
-        self._in_flight.discard(node)
         if answer is None:
             for one in sent:
                 one.verified(one.subject.all_with(ErrorCode.NETWORK_EXCEPTION))
