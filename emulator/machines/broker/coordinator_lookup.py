@@ -10,6 +10,7 @@ from emulator.machines.broker.broker_context import BrokerContext
 from emulator.machines.broker.broker_metadata import MetadataCache
 from emulator.machines.broker.request_channel import Request
 from protocol.errors import ErrorCode
+from protocol.ids import BrokerId
 from protocol.messages.groups import TRANSACTION_KEY, FindCoordinatorRequest, FindCoordinatorResponse
 from protocol.records.offset_commits import OFFSETS_TOPIC, hash_partition
 from protocol.records.transaction_states import TRANSACTIONS_TOPIC
@@ -22,6 +23,14 @@ Arguments: topic, partitions, replication factor, configs, callback.
 """
 INTERNAL_TOPICS: Final = frozenset((OFFSETS_TOPIC, TRANSACTIONS_TOPIC))
 """Topics that coordinators alone write."""
+
+
+def coordinator_of(metadata: MetadataCache, topic: str, key: str) -> tuple[BrokerId, str] | None:
+    """The leader of a key's partition of an internal topic, and its node; None: none is alive."""
+    count = metadata.partition_count(topic)
+    state = metadata.partitions.get((topic, hash_partition(key, count))) if count else None
+    node = None if state is None else metadata.node_of(state.leader)
+    return None if state is None or node is None else (state.leader, node)
 
 
 class CoordinatorLookup:
@@ -41,17 +50,15 @@ class CoordinatorLookup:
         if topic == TRANSACTIONS_TOPIC and not self._context.gates.transactions:
             request.hang_up()
             return
-        count = self._metadata.partition_count(topic)
-        if not count:
+        if not self._metadata.partition_count(topic):
             yield from self._create(topic)
             request.answer(FindCoordinatorResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE))
             return
-        state = self._metadata.partitions.get((topic, hash_partition(body.key, count)))
-        node = None if state is None else self._metadata.node_of(state.leader)
-        if state is None or node is None:
+        coordinator = coordinator_of(self._metadata, topic, body.key)
+        if coordinator is None:
             request.answer(FindCoordinatorResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE))
         else:
-            request.answer(FindCoordinatorResponse(ErrorCode.NONE, state.leader, node))
+            request.answer(FindCoordinatorResponse(ErrorCode.NONE, *coordinator))
 
     def _create(self, topic: str) -> Work[None]:
         settings, alive, needs_all = self._context.settings, len(self._metadata.live), True

@@ -71,6 +71,7 @@ class GroupRecords:
     ) -> Work[None]:
         """Append offsets of a transaction, as `append`; the sequence is 0 and is not checked."""
         settings = self._context.settings
+        acks, timeout_ms = settings.offsets_commit_required_acks, settings.offsets_commit_timeout_ms
         batch = encode_batch(
             records,
             timestamp_ms=int(self._context.now.wall_ms),
@@ -79,13 +80,7 @@ class GroupRecords:
             base_sequence=0,
             is_transactional=True,
         )
-        produce = ProduceRequest(
-            settings.offsets_commit_required_acks,
-            settings.offsets_commit_timeout_ms,
-            [ProducePartition(OFFSETS_TOPIC, number, batch)],
-        )
-        guards = None if guard is None else {(OFFSETS_TOPIC, number): guard}
-        yield from self._appends.append(produce, appended, guards=guards)
+        yield from self._produce(number, batch, acks, timeout_ms, appended, guard)
 
     def forget(self, number: int, keys: Sequence[OffsetKey], groups: Sequence[str] = ()) -> Work[None]:
         """Append records without a value (tombstones), with acks=0."""
@@ -104,5 +99,17 @@ class GroupRecords:
     ) -> Work[None]:
         magic, now_ms = self._context.gates.record_magic, int(self._context.now.wall_ms)
         batch = encode(records, magic=magic, timestamp_ms=now_ms)
+        yield from self._produce(number, batch, acks, timeout_ms, appended)
+
+    def _produce(
+        self,
+        number: int,
+        batch: bytes,
+        acks: int,
+        timeout_ms: int,
+        appended: Callable[[list[ProduceResult]], None],
+        guard: Guard | None = None,
+    ) -> Work[None]:
         produce = ProduceRequest(acks, timeout_ms, [ProducePartition(OFFSETS_TOPIC, number, batch)])
-        yield from self._appends.append(produce, appended)
+        guards = None if guard is None else {(OFFSETS_TOPIC, number): guard}
+        yield from self._appends.append(produce, appended, guards=guards)

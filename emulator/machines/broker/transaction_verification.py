@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from emulator.machines.broker.broker_context import BrokerContext
 from emulator.machines.broker.broker_link import BrokerLinks
 from emulator.machines.broker.broker_metadata import MetadataCache
+from emulator.machines.broker.coordinator_lookup import coordinator_of
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.messages.groups import GroupPartition
@@ -25,7 +26,6 @@ from protocol.messages.transactions import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
 )
-from protocol.records.offset_commits import hash_partition
 from protocol.records.transaction_states import TRANSACTIONS_TOPIC
 
 RETRY_MS: Final = 20.0
@@ -115,13 +115,11 @@ class TransactionVerification:
         self._queue(subject, again)
 
     def _queue(self, subject: Subject, verified: Verified) -> None:
-        count = self._metadata.partition_count(TRANSACTIONS_TOPIC)
-        number = hash_partition(subject.transactional_id, count) if count else 0
-        state = self._metadata.partitions.get((TRANSACTIONS_TOPIC, number))
-        node = None if state is None else self._metadata.node_of(state.leader)
-        if node is None:
+        coordinator = coordinator_of(self._metadata, TRANSACTIONS_TOPIC, subject.transactional_id)
+        if coordinator is None:
             verified(subject.all_with(ErrorCode.COORDINATOR_NOT_AVAILABLE))
             return
+        _, node = coordinator
         waiting = self._waiting.setdefault(node, {})
         known = waiting.get(subject.transactional_id)
         if known is not None:
