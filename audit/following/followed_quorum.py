@@ -97,8 +97,7 @@ class Quorum:
             if len(self._batches) > BATCHES_MAX:
                 self._known.discard(self._batches.pop(0))
         self._reached[place] = max(before, batch.end)
-        if len(self._reached) > INCARNATIONS_MAX:
-            del self._reached[next(iter(self._reached))]
+        _forget_oldest(self._reached)
 
     def snapshot(self, event: Event) -> None:
         """Take a snapshot that a node has loaded, written or downloaded."""
@@ -106,8 +105,7 @@ class Quorum:
             return
         place = (event.node, event.incarnation)
         self._loaded[place] = max(event.offset, self._loaded.get(place, 0))
-        if len(self._loaded) > INCARNATIONS_MAX:
-            del self._loaded[next(iter(self._loaded))]
+        _forget_oldest(self._loaded)
 
     def seen(self) -> dict[Hashable, Seen]:
         """All findings."""
@@ -123,8 +121,7 @@ class Quorum:
         """The highest offset that the incarnation has known to be committed."""
         highest = max(self._highest.get(place, NOWHERE), NOWHERE if offset is None else offset)
         self._highest[place] = highest
-        if len(self._highest) > INCARNATIONS_MAX:
-            del self._highest[next(iter(self._highest))]
+        _forget_oldest(self._highest)
         return highest
 
     def _lacks(self, event: Event, batch: Batch, place: Incarnation) -> None:
@@ -135,6 +132,12 @@ class Quorum:
         lacking.epochs.add(batch.epoch)
         lacking.nodes.add(place[0])
         self.touched = True
+
+
+def _forget_oldest(offsets: dict[Incarnation, int]) -> None:
+    """Drop the incarnation that came first, beyond the bound."""
+    if len(offsets) > INCARNATIONS_MAX:
+        del offsets[next(iter(offsets))]
 
 
 def _leaders(epoch: int, leaders: dict[int, Event], nodes: set[str]) -> Seen:
