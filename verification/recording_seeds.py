@@ -22,6 +22,7 @@ from emulator.runs.scenario_sources import find_scenario
 from emulator.runs.simulated import play
 from emulator.scenario.observations.alignment import Difference
 from emulator.scenario.observations.comparable import Comparable, comparable
+from emulator.scenario.observations.observation_model import Observations
 from emulator.scenario.observations.recording_comparison import compare_reduced
 from emulator.scenario.observations.recording_files import load
 from emulator.scenario.observations.recording_parsing import plain
@@ -62,8 +63,11 @@ class SeededRecording:
 
     def differences(self, seed: int) -> list[Difference]:
         """Play a seed; returns what differs from the recording."""
-        run = comparable(plain(play(self.resolved, seed).observations))
-        return compare_reduced(run, self._recorded)
+        return self.compared(plain(play(self.resolved, seed).observations))
+
+    def compared(self, observations: Observations) -> list[Difference]:
+        """Differences between a run's observations and the recording."""
+        return compare_reduced(comparable(observations), self._recorded)
 
     def search(self, seeds: Iterable[int], sample: int) -> Searched:
         """Play seeds up to the first that equals the recording; play 1 to `sample` in any case."""

@@ -16,15 +16,13 @@ from pathlib import Path
 import pytest
 
 from emulator.cli.commands.run_scenario import DEFAULT_SPEED
-from emulator.packaged import GOLDEN
 from emulator.run_layout import OBSERVATIONS_FILE
 from emulator.runs.timeout_limits import timer_limit_ms
-from emulator.scenario.observations.comparable import comparable
-from emulator.scenario.observations.recording_comparison import compare_reduced
 from emulator.scenario.observations.recording_files import load
 from protocol.versions import rank
 from tests.punctual import SLOWER, skip_late_test
 from verification.network_runs import KRAFT, TRANSACTIONS, one_run, recorded, script_of
+from verification.recording_seeds import SeededRecording
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 
@@ -75,8 +73,7 @@ def _played(recording: str, folder: Path) -> tuple[str, float, Path]:
 
 def differences_but_of_elections(run: Path, recording: str) -> list[str]:
     """Differences except who leads the quorum: a race of the first election."""
-    seen, recorded_so = load(run / OBSERVATIONS_FILE), load(GOLDEN / recording / "1.json")
-    found = map(str, compare_reduced(comparable(seen), comparable(recorded_so)))
+    found = map(str, SeededRecording(recording).compared(load(run / OBSERVATIONS_FILE)))
     return [one for one in found if ".leads (quorum as " not in one]
 
 
