@@ -4,37 +4,16 @@ import pytest
 
 from controller.quorum.quorum_inputs import ShutdownRequested
 from protocol.ids import BrokerId, LeaderEpoch
+from tests.controller.quorum.simulated_quorums import LIMIT_MS, appending, reached
 from verification.quorum.quorum_seeds import play_quorum_seed
 from verification.quorum.quorum_world import QuorumWorld
 
 RELEASES = ("3.3", "3.9", "4.4")
-LIMIT_MS = 30_000.0
 
 
-def appending(version: str, voters: int = 3, observers: int = 1, seed: int = 1) -> QuorumWorld:
-    """A cluster with a record every 50 ms, in which all nodes have reached offset 10."""
-    world = QuorumWorld(seed, voters, observers, [version])
-
-    def append() -> None:
-        world.append()
-        world.after(50.0, append)
-
-    append()
-    for node in world.nodes:
-        world.start(node)
-    assert reached(world, 10)
-    return world
-
-
-def reached(world: QuorumWorld, offset: int, nodes: list[BrokerId] | None = None) -> bool:
-    """Run until these nodes, or all running ones, have that high watermark."""
-
-    def all_there() -> bool:
-        wanted = nodes or [node for node, one in world.nodes.items() if one.machine is not None]
-        machines = [world.nodes[node].machine for node in wanted]
-        return all(one is not None and one.state.high_watermark >= offset for one in machines)
-
-    return world.run_until(world.now_ms + LIMIT_MS, all_there)
+def of_version(version: str, voters: int = 3, observers: int = 1, seed: int = 1) -> QuorumWorld:
+    """A cluster that appends."""
+    return appending(QuorumWorld(seed, voters, observers, [version]))
 
 
 def others(world: QuorumWorld, node: BrokerId) -> list[BrokerId]:
@@ -53,14 +32,14 @@ def epoch_of(world: QuorumWorld, node: BrokerId) -> LeaderEpoch:
 @pytest.mark.parametrize("version", RELEASES)
 @pytest.mark.parametrize(("voters", "observers"), [(1, 0), (2, 2), (3, 1), (4, 0), (5, 2)])
 def test_an_initial_leader_is_elected(version: str, voters: int, observers: int) -> None:
-    world = appending(version, voters, observers)
+    world = of_version(version, voters, observers)
     assert len(world.leaders()) == 1
 
 
 @pytest.mark.parametrize("version", RELEASES)
 @pytest.mark.parametrize("orderly", [False, True])
 def test_a_new_leader_follows_a_leader_that_stops_or_dies(version: str, orderly: bool) -> None:
-    world = appending(version)
+    world = of_version(version)
     (leader,) = world.leaders()
     if orderly:
         world.give(leader, ShutdownRequested(5000))
@@ -76,7 +55,7 @@ def test_a_new_leader_follows_a_leader_that_stops_or_dies(version: str, orderly:
 
 @pytest.mark.parametrize("version", RELEASES)
 def test_a_majority_recovers_after_all_nodes_have_died(version: str) -> None:
-    world = appending(version, voters=5)
+    world = of_version(version, voters=5)
     committed = world.invariants.committed_end
     for node in world.nodes:
         world.kill(node, power_loss=True)
@@ -88,7 +67,7 @@ def test_a_majority_recovers_after_all_nodes_have_died(version: str) -> None:
 @pytest.mark.parametrize("version", RELEASES)
 def test_an_isolated_leader_is_replaced(version: str) -> None:
     """Before 3.7 it stays leader until it sees a higher epoch (KAFKA-15489)."""
-    world = appending(version)
+    world = of_version(version)
     (leader,) = world.leaders()
     isolate(world, leader)
     cut_ms = world.now_ms
@@ -104,7 +83,7 @@ def test_an_isolated_leader_is_replaced(version: str) -> None:
 
 @pytest.mark.parametrize(("version", "deposes"), [("3.8", True), ("3.9", True), ("4.0", False), ("4.4", False)])
 def test_a_rejoining_voter_deposes_a_healthy_leader_before_pre_votes(version: str, deposes: bool) -> None:
-    world = appending(version)
+    world = of_version(version)
     (leader,) = world.leaders()
     follower = next(node for node in world.voters if node != leader)
     epoch = epoch_of(world, leader)
@@ -119,7 +98,7 @@ def test_a_rejoining_voter_deposes_a_healthy_leader_before_pre_votes(version: st
 
 @pytest.mark.parametrize("version", RELEASES)
 def test_progress_with_a_reachable_majority(version: str) -> None:
-    world = appending(version, voters=5, observers=0)
+    world = of_version(version, voters=5, observers=0)
     minority, majority = world.voters[:2], world.voters[2:]
     world.cut |= {(a, b) for a in minority for b in majority} | {(b, a) for a in minority for b in majority}
     assert reached(world, world.invariants.committed_end + 20, majority)
@@ -130,7 +109,7 @@ def test_progress_with_a_reachable_majority(version: str) -> None:
 
 @pytest.mark.parametrize("version", RELEASES)
 def test_progress_after_one_leader_after_another_fails(version: str) -> None:
-    world = appending(version)
+    world = of_version(version)
     (first,) = world.leaders()
     isolate(world, first)
     assert world.run_until(world.now_ms + LIMIT_MS, lambda: bool(set(world.leaders()) - {first}))
@@ -142,7 +121,7 @@ def test_progress_after_one_leader_after_another_fails(version: str) -> None:
 
 @pytest.mark.parametrize("version", RELEASES)
 def test_a_voter_returns_without_its_disk(version: str) -> None:
-    world = appending(version)
+    world = of_version(version)
     (leader,) = world.leaders()
     world.lose_disk(leader)
     assert reached(world, world.invariants.committed_end + 10, others(world, leader))
@@ -153,7 +132,7 @@ def test_a_voter_returns_without_its_disk(version: str) -> None:
 
 @pytest.mark.parametrize("version", RELEASES)
 def test_no_leader_without_a_majority(version: str) -> None:
-    world = appending(version, voters=3, observers=0)
+    world = of_version(version, voters=3, observers=0)
     (leader,) = world.leaders()
     for node in others(world, leader):
         world.kill(node, power_loss=False)
@@ -168,7 +147,7 @@ def test_no_leader_without_a_majority(version: str) -> None:
 @pytest.mark.parametrize(("version", "least", "most"), [("3.9", 11, 17), ("4.4", 1, 3)])
 def test_epochs_after_30_s_without_a_quorum(version: str, least: int, most: int) -> None:
     """Real clusters with all nodes isolated reached epoch 16 in 3.9.2, and 2 or 3 in 4.4.0."""
-    world = appending(version, observers=0)
+    world = of_version(version, observers=0)
     for node in world.voters:
         isolate(world, node)
     world.run_until(world.now_ms + 30_000.0)

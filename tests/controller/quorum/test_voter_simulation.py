@@ -8,36 +8,14 @@ from protocol.errors import ErrorCode
 from protocol.ids import NO_BROKER, BrokerId
 from protocol.messages.quorum_messages import QuorumRequest
 from protocol.messages.voter_messages import AddRaftVoterRequest, RemoveRaftVoterRequest
+from tests.controller.quorum.simulated_quorums import LIMIT_MS, append_every, appending, reached
 from verification.quorum.quorum_world import QuorumWorld
-
-LIMIT_MS = 30_000.0
-
-
-def appending(world: QuorumWorld) -> QuorumWorld:
-    """A record every 50 ms; offset 10 is committed everywhere."""
-
-    def append() -> None:
-        world.append()
-        world.after(50.0, append)
-
-    append()
-    for node in world.nodes:
-        world.start(node)
-    assert reaches(world, 10)
-    return world
 
 
 def state_of(world: QuorumWorld, node: BrokerId) -> EpochState:
     machine = world.nodes[node].machine
     assert machine is not None
     return machine.state
-
-
-def reaches(world: QuorumWorld, offset: int) -> bool:
-    running = [node for node, one in world.nodes.items() if one.machine is not None]
-    return world.run_until(
-        world.now_ms + LIMIT_MS, lambda: all(state_of(world, node).high_watermark >= offset for node in running)
-    )
 
 
 def changed(world: QuorumWorld, request: QuorumRequest) -> ErrorCode:
@@ -71,11 +49,11 @@ def test_a_quorum_is_replaced_voter_by_voter(version: str) -> None:
         assert added(world, new) == ErrorCode.NONE
         assert removed(world, old) == ErrorCode.NONE
         assert world.run_until(world.now_ms + LIMIT_MS, lambda: len(world.leaders()) == 1)
-        assert reaches(world, world.invariants.committed_end + 5)
+        assert reached(world, world.invariants.committed_end + 5)
     assert voters(world) == [3, 4, 5]
     for old in (0, 1, 2):
         world.kill(BrokerId(old), power_loss=False)
-    assert reaches(world, world.invariants.committed_end + 5)
+    assert reached(world, world.invariants.committed_end + 5)
 
 
 def test_a_lost_disk_comes_back_as_a_voter_by_itself_from_4_2_on() -> None:
@@ -121,15 +99,11 @@ def test_a_late_observer_begins_with_a_snapshot() -> None:
     late = BrokerId(3)
     world.kill(late, power_loss=False)
 
-    def append() -> None:
-        world.append()
-        world.after(20.0, append)
-
-    append()
+    append_every(world, 20.0)
     for node in world.voters:
         world.start(node)
-    assert reaches(world, 60)
+    assert reached(world, 60)
     world.start(late)
-    assert reaches(world, 80)
+    assert reached(world, 80)
     log = world.nodes[late].log
     assert log.start > 0 and log.snapshots
