@@ -26,6 +26,7 @@ from emulator.machines.client.coordinator_offsets import CoordinatorOffsets
 from emulator.machines.client.offset_store import OffsetStore
 from emulator.machines.client.producer import Producer
 from emulator.machines.client.subscribed_consumer import SubscribedConsumer
+from emulator.machines.client.transaction_behaviour import transaction_behaviour
 from protocol.chance import Chance
 from protocol.errors import ErrorCode, error_name
 from protocol.gates import gates_for
@@ -61,7 +62,10 @@ def library_settings(
         ways = ways_of(client_version, kafka_version)
     except UnknownVersion as unknown:
         raise UnusableSetting(str(unknown)) from unknown
-    made = producer_settings(ways, {IDEMPOTENCE: False, **settings} if since(ways, SAFE_SINCE) else settings)
+    by_default = {IDEMPOTENCE: bool(settings.get("transactional.id"))} if since(ways, SAFE_SINCE) else {}
+    made = producer_settings(ways, {**by_default, **settings})
+    if made.transactional_id:
+        made = msgspec.structs.replace(made, transaction_behaviour=transaction_behaviour(ways, kafka_version))
     if made.enable_idempotence and not gates_for(kafka_version).idempotence:
         raise UnusableSetting(f"enable.idempotence needs Kafka 0.11 or later, not {kafka_version}")
     return msgspec.structs.replace(made, magic=min(made.magic, gates_for(kafka_version).record_magic))
