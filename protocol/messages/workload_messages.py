@@ -44,6 +44,8 @@ RETRIES_MAX: Final = 10_000
 RATE_PER_S_MAX: Final = 100_000.0
 VALUE_BYTES_MAX: Final = 1024 * 1024
 UNFINISHED_MAX: Final = 100_000
+RECORDS_PER_TRANSACTION: Final = 10
+"""Default of workloads."""
 
 
 class AttemptReport(msgspec.Struct, omit_defaults=True):
@@ -178,10 +180,15 @@ class WorkloadSpec(msgspec.Struct, omit_defaults=True):
     `unfinished_max` is not sent: `skipped` counts those. consume: reads all of `partitions` from `offset` (-1: by the
     settings' reset policy); or, with `group`, the partitions of `topic` assigned to it as a member. `client_version`:
     of the producer; "": the cluster's.
+
+    transform: as a member of `group`, it writes a record to `output` for each one it reads, and commits its offsets in
+    the same transaction; `output_settings`: of its producer. With `transactional_id` (the client's name is appended),
+    or with the setting, a producer writes `records_per_transaction` in each transaction. It aborts the share
+    `abort_ratio` of them. `names_member`: offsets carry the group's generation and member.
     """
 
     name: Name
-    kind: Literal["produce", "consume"]
+    kind: Literal["produce", "consume", "transform"]
     topic: Name
     partitions: list[PartitionField]
     library: Library = "java"
@@ -195,13 +202,20 @@ class WorkloadSpec(msgspec.Struct, omit_defaults=True):
     keys: Count = 0
     group: Name = ""
     client_version: Name = ""
+    transactional_id: Name = ""
+    records_per_transaction: Annotated[int, Meta(ge=1, le=UNFINISHED_MAX)] = RECORDS_PER_TRANSACTION
+    abort_ratio: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.0
+    output: Name = ""
+    output_partitions: list[PartitionField] = []
+    output_settings: dict[str, SettingValue] = {}
+    names_member: bool = True
 
 
 class WorkloadReport(msgspec.Struct, omit_defaults=True):
     """Counts so far; `problems`: errors of reading, the first hundred.
 
     Of a group's member: `rebalances` that assigned it partitions, maybe none; partitions `lost` before it knew;
-    `refused` commits.
+    `refused` commits. Of a producer with transactions: those `committed` and `aborted`.
     """
 
     name: str
@@ -217,6 +231,8 @@ class WorkloadReport(msgspec.Struct, omit_defaults=True):
     rebalances: Count = 0
     lost: Count = 0
     refused: Count = 0
+    committed: Count = 0
+    aborted: Count = 0
 
 
 @register

@@ -11,9 +11,9 @@ import msgspec
 
 from emulator.machines.client.client_operations import OperationLog
 from emulator.machines.client.client_state import Attempt, Described, Done, Fetched, Sent
-from emulator.machines.client.client_workload import library_settings
 from emulator.machines.client.direct import VALUES_MAX, DirectClient
 from emulator.machines.client.producer import Producer
+from emulator.machines.client.workload_settings import library_settings
 from protocol.chance import Chance
 from protocol.ids import NO_BROKER
 from protocol.machine import Now
