@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from emulator.faults.machine_fault_kinds import Step
 from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch, Offset
+from protocol.messages.workload_messages import RECORDS_PER_TRANSACTION
 
 ANY_BROKER = "any"
 ANY_PARTITION = "any"
@@ -74,6 +75,10 @@ class Workload(Step, frozen=True, kw_only=True):
     `client_version` ("": the newest); likewise `idempotent` None. `keys`: number of distinct keys, in turn; 0: none,
     and the partitions take turns. `settings`, `consumer_settings`: of these clients. `group`: its consumers are members
     and read their assignments; "": each consumer reads everything.
+
+    `transactional_id` (each client appends its name): producers write `records_per_transaction` in each transaction,
+    and abort the share `abort_ratio` of them. With `output`, a topic, consumers transform what they read into it, with
+    their offsets in the same transaction; with `group_metadata` these carry generation and member.
     """
 
     name: str
@@ -91,6 +96,11 @@ class Workload(Step, frozen=True, kw_only=True):
     consumers: bool = True
     group: str = ""
     azs: tuple[str, ...] = ()
+    transactional_id: str = ""
+    records_per_transaction: int = RECORDS_PER_TRANSACTION
+    abort_ratio: float = 0.0
+    output: str = ""
+    group_metadata: bool = True
 
 
 class StopWorkload(Step, frozen=True, kw_only=True):

@@ -55,8 +55,10 @@ RESETS = ("OffsetOutOfRangeException", "LogTruncationException")
 NOTHING = "none"
 """In the place of an offset: nothing is committed."""
 
-COUNTS = ("sent", "ok", "failed", "unknown", "skipped", "read", "rebalances", "lost", "refused")
-"""Of a workload; the last three of consumers that are members of a group."""
+COUNTS = (
+    "sent", "ok", "failed", "unknown", "skipped", "read", "rebalances", "lost", "refused", "committed", "aborted",
+)  # fmt: skip
+"""Of a workload: from `rebalances` on of consumers that are members of a group, from `committed` on of transactions."""
 
 ADMIN_VERBS = tuple(step.VERB for step in m.AdminStep.__subclasses__())
 

@@ -264,6 +264,7 @@ def _workload_entry(step: m.Workload) -> Entry:
         "topic", "retries", "idempotent", "client_version",
         "keys", "value_bytes", "settings", "consumer_settings", "producers",
         "consumers", "group",
+        "transactional_id", "records_per_transaction", "abort_ratio", "output", "group_metadata",
     )  # fmt: skip
     return entry | {name: getattr(step, name) for name in names if getattr(step, name) != getattr(usual, name)}
 

@@ -270,6 +270,7 @@ VERBS: dict[str, Verb] = {
         keys=(
             "name", "topic", "rate", "acks", "retries", "idempotent", "client_version", "keys", "value_bytes",
             "settings", "consumer_settings", "producers", "consumers", "group", "azs",
+            "transactional_id", "records_per_transaction", "abort_ratio", "output", "group_metadata",
         ),
         required=("name",), short="name",
     ),

@@ -184,7 +184,7 @@ class WorkloadSpec(msgspec.Struct, omit_defaults=True):
     transform: as a member of `group`, it writes a record to `output` for each one it reads, and commits its offsets in
     the same transaction; `output_settings`: of its producer. With `transactional_id` (the client's name is appended),
     or with the setting, a producer writes `records_per_transaction` in each transaction. It aborts the share
-    `abort_ratio` of them. `names_member`: offsets carry the group's generation and member.
+    `abort_ratio` of them. `group_metadata`: offsets carry the group's generation and member.
     """
 
     name: Name
@@ -208,7 +208,7 @@ class WorkloadSpec(msgspec.Struct, omit_defaults=True):
     output: Name = ""
     output_partitions: list[PartitionField] = []
     output_settings: dict[str, SettingValue] = {}
-    names_member: bool = True
+    group_metadata: bool = True
 
 
 class WorkloadReport(msgspec.Struct, omit_defaults=True):

@@ -15,7 +15,7 @@ from emulator.machines.client.client_workload import ConsumeWorkload, ProduceWor
 from emulator.machines.client.group_commands import GroupCommands, TooManyCommands
 from emulator.machines.client.transactional_workload import TransactionalWorkload
 from emulator.machines.client.transform_workload import TransformWorkload
-from emulator.machines.client.workload_settings import TRANSACTIONAL_ID
+from emulator.machines.client.workload_specs import has_transactions
 from protocol.chance import Chance
 from protocol.conversations import ACCEPTED_BY_CLIENT
 from protocol.gates import gates_for
@@ -235,7 +235,7 @@ def workload_class(spec: WorkloadSpec) -> type[Workload]:
         return TransformWorkload
     if spec.kind == "consume":
         return ConsumeWorkload
-    return TransactionalWorkload if spec.transactional_id or spec.settings.get(TRANSACTIONAL_ID) else ProduceWorkload
+    return TransactionalWorkload if has_transactions(spec) else ProduceWorkload
 
 
 def _counts(report: WorkloadReport) -> WorkloadStatus:

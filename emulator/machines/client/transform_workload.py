@@ -109,7 +109,7 @@ class TransformWorkload:
             value = f"{spec.value_prefix}{topic_partition_text(*key)}@{record.offset}".encode()
             self._report.sent += 1
             producer.send(now, out, spec.output, partition, value, self._sent)
-        identity = self._consumer.member.last_identity if spec.names_member else NO_MEMBER
+        identity = self._consumer.member.last_identity if spec.group_metadata else NO_MEMBER
         producer.transactions.send_offsets(now, out, offsets, spec.group, self._offsets_ended, identity)
 
     def _offsets_ended(self, now: Now, out: Outbox, error: str) -> None:

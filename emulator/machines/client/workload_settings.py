@@ -16,11 +16,11 @@ from emulator.machines.client.client_settings import (
 )
 from emulator.machines.client.client_versions import IDEMPOTENCE, SAFE_SINCE, ways_of
 from emulator.machines.client.transaction_behaviour import transaction_behaviour
+from emulator.machines.client.workload_specs import TRANSACTIONAL_ID
 from protocol.gates import gates_for
 from protocol.messages.workload_messages import RATE_MAX, WorkloadSpec
 from protocol.versions import UnknownVersion, since
 
-TRANSACTIONAL_ID: Final = "transactional.id"
 AUTO_COMMIT: Final = "enable.auto.commit"
 
 
