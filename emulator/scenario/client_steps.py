@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from emulator.faults.machine_fault_kinds import Step
 from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch, Offset
-from protocol.messages.workload_messages import RECORDS_PER_TRANSACTION
+from protocol.messages.workload_messages import RECORDS_PER_TRANSACTION, TransactionEnd
 
 ANY_BROKER = "any"
 ANY_PARTITION = "any"
@@ -28,6 +28,9 @@ class Produce(Step, frozen=True, kw_only=True):
     with `settings` of its own; then values may follow each other `every_s`, regardless of earlier outcomes. Its
     partitioner chooses among the partitions of `topic` ("": the first) if `partition` is "any", by the value's key
     where `keys` are given. `idempotent` None: the default of `client_version` ("": the newest).
+
+    With a `transactional_id` the library writes `records_per_transaction` (0: all) in each transaction, in turn to
+    `partitions` if there are some. It ends the transactions in turn as in `ends`, by default with a commit.
     """
 
     broker: BrokerOrTarget | None
@@ -44,6 +47,10 @@ class Produce(Step, frozen=True, kw_only=True):
     keys: tuple[str, ...] = ()
     partition: str | None = None
     topic: str = ""
+    transactional_id: str = ""
+    records_per_transaction: int = 0
+    partitions: tuple[str, ...] = ()
+    ends: tuple[TransactionEnd, ...] = ()
 
 
 class ProduceMessageSet(Step, frozen=True, kw_only=True):

@@ -261,6 +261,7 @@ VERBS: dict[str, Verb] = {
         keys=(
             "broker", "client", "values", "acks", "retries", "timeout_ms", "socket_timeout_s", "idempotent",
             "client_version", "settings", "every_s", "keys", "partition", "batch", "compression",
+            "transactional_id", "records_per_transaction", "partitions", "ends",
         ),
         required=("values", "acks"),
     ),

@@ -26,6 +26,7 @@ from protocol.messages.message_base import (
     Offset64,
     OffsetField,
     PartitionField,
+    Text,
     register,
     unit,
 )
@@ -65,6 +66,17 @@ class AttemptReport(msgspec.Struct, omit_defaults=True):
     partition: PartitionField = -1
 
 
+TransactionEnd = Literal["commit", "abort", "open"]
+
+
+class TransactionReport(msgspec.Struct, omit_defaults=True):
+    """End of one transaction of a produce. `error`: name of Java's exception, "" without one."""
+
+    number: Count
+    end: TransactionEnd
+    error: Text = ""
+
+
 @register
 class ClientProduceRequest(Message):
     """Write `values` in order. `broker` -1: use a library's producer, which finds the leader.
@@ -73,6 +85,9 @@ class ClientProduceRequest(Message):
     `settings` have Kafka's names; `acks`, `timeout_ms` and the like are then among them. Its partitioner chooses where
     `partition` is -1; `keys` are those of the values, or empty. Values follow each other after `every_ms`, regardless
     of the earlier ones. `client_version`: of the producer; "": the cluster's.
+
+    With the setting `transactional.id` the library writes `records_per_transaction` in each transaction (0: all), in
+    turn to `partitions`. It ends them in turn as in `ends` (without any: commit); open leaves the last one open.
     """
 
     API_KEY = 1400
@@ -92,6 +107,9 @@ class ClientProduceRequest(Message):
     settings: dict[str, SettingValue] = {}
     every_ms: Millis = 0
     client_version: Name = ""
+    records_per_transaction: Count = 0
+    partitions: list[PartitionField] = []
+    ends: list[TransactionEnd] = []
 
 
 @register
@@ -113,6 +131,7 @@ class ClientProduceResponse(Message):
     DIRECTION = RESPONSE
     attempts: list[AttemptReport] = []
     problem: Problem = ""
+    transactions: list[TransactionReport] = []
 
 
 class RecordReport(msgspec.Struct, omit_defaults=True):

@@ -252,22 +252,24 @@ class Transactions:
                 self._changed(out, "unknown", TIMED_OUT)
             self._calls.time_out(now, out)
         queue = self._queue
-        while queue.under_way is None:
-            if self._new:
-                queue.add(self._messages.partitions([*self._new]))
-                self._adding.update(self._new)
-                self._new.clear()
-            request = queue.first()
-            if request is None or (request.kind == "end" and incomplete):
-                return False
-            if self._state == "abortable" and request.kind != "find-coordinator":
-                self._refuse(now, out, queue.take())
-            elif request.kind == "end" and not self._started:
-                queue.take()
-                self._ended(now, out)  # nothing was added: the coordinator knows of no transaction
-            else:
-                queue.send_first(now, out)
-                return True
+        if queue.under_way is not None:
+            return True
+        if self._new:
+            queue.add(self._messages.partitions([*self._new]))
+            self._adding.update(self._new)
+            self._new.clear()
+        request = queue.first()
+        if request is None or (request.kind == "end" and incomplete):
+            return False
+        if self._state == "abortable" and request.kind != "find-coordinator":
+            self._refuse(now, out, queue.take())
+            self._wake(now, out)
+        elif request.kind == "end" and not self._started:
+            queue.take()
+            self._ended(now, out)  # nothing was added: the coordinator knows of no transaction
+            self._wake(now, out)
+        else:
+            queue.send_first(now, out)
         return True
 
     def deadlines_ms(self) -> list[float]:
