@@ -20,8 +20,10 @@ from emulator.machines.client.transaction_behaviour import TransactionBehaviour
 from emulator.machines.client.transaction_calls import CallEnded, CallKind, TransactionCalls
 from emulator.machines.client.transaction_errors import (
     ABORTED,
+    FENCED,
     ILLEGAL_STATE,
     KAFKA,
+    OLD_EPOCH,
     TIMED_OUT,
     Reaction,
     RequestKind,
@@ -57,6 +59,8 @@ State = Literal[
 ]
 
 
+_NAMED: Final = (FENCED, OLD_EPOCH)
+"""Exceptions that later calls throw as well; of another one they throw KafkaException."""
 _CALLS_OF: Final[dict[RequestKind, tuple[CallKind, ...]]] = {
     "find-coordinator": (), "init": ("init", "abort"), "add-partitions": (), "add-offsets": ("offsets",),
     "offsets": ("offsets",), "end": ("commit", "abort"),
@@ -411,7 +415,10 @@ class Transactions:
     # --- errors ---------------------------------------------------------------------------------------------
 
     def _failure(self) -> str:
-        return KAFKA if self._error and self._state == "abortable" else self._error or ILLEGAL_STATE
+        """Exception of a call that the state forbids (maybeFailWithError)."""
+        if not self._error:
+            return ILLEGAL_STATE
+        return self._error if self._error in _NAMED else KAFKA
 
     def _may_only_abort(self, out: Outbox, exception: str) -> None:
         """Enter the state abortable; a transaction that is being aborted stays so."""

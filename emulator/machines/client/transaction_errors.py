@@ -24,6 +24,7 @@ Outcome = Literal["done", "retry", "look-up", "part", "abortable", "renew", "fat
 """
 
 FENCED: Final = "ProducerFencedException"
+OLD_EPOCH: Final = "InvalidProducerEpochException"
 TIMED_OUT: Final = "TimeoutException"
 ABORTED: Final = "TransactionAbortedException"
 ILLEGAL_STATE: Final = "IllegalStateException"
@@ -61,7 +62,7 @@ def exception_of(error: int | str, behaviour: TransactionBehaviour) -> str:
     if isinstance(error, str):
         return error
     if error == ErrorCode.INVALID_PRODUCER_EPOCH:
-        return "InvalidProducerEpochException" if behaviour.aborts_after_older_epoch else FENCED
+        return OLD_EPOCH if behaviour.aborts_after_older_epoch else FENCED
     return _EXCEPTIONS.get(ErrorCode(error), KAFKA)
 
 

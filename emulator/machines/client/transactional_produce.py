@@ -47,6 +47,7 @@ class TransactionalProduce:
         partitions = [places[index % len(places)] for index in range(len(request.values))]
         self._waiting = deque(zip(request.values, keys, partitions, strict=True))
         self._size = request.records_per_transaction or len(request.values)
+        self._number = 0
         self._in_transaction = 0
         self._is_full = False
         self._reports: list[TransactionReport] = []
@@ -86,6 +87,7 @@ class TransactionalProduce:
         if error:
             self._finish(now, out, COMMIT, error)
             return
+        self._number += 1
         self._in_transaction = 0
         self._send(now, out)
 
@@ -104,8 +106,8 @@ class TransactionalProduce:
             self.look(now, out)
 
     def _end(self, now: Now, out: Outbox) -> None:
-        ends, index = self._request.ends or [COMMIT], len(self._reports)
-        end: TransactionEnd = ends[min(index, len(ends) - 1)]
+        ends = self._request.ends or [COMMIT]
+        end: TransactionEnd = ends[min(self._number, len(ends)) - 1]
         transactions = self._producer.transactions
         if end == OPEN:
             self._finish(now, out, end, "")
@@ -136,7 +138,7 @@ class TransactionalProduce:
             self._next(now, out)
 
     def _report(self, end: TransactionEnd, error: str) -> None:
-        self._reports.append(TransactionReport(len(self._reports) + 1, end, error))
+        self._reports.append(TransactionReport(self._number, end, error))
 
     def _finish(self, now: Now, out: Outbox, end: TransactionEnd, error: str) -> None:
         self._report(end, error)
