@@ -34,6 +34,12 @@ from audit.questions import WIRE_LINES
 from audit.settled_tables import LASTING, PROMISED, SETTLED, WAITING
 from audit.small_tables import are_few, number_of, placed
 from audit.states import SMALL_ISRS
+from audit.transaction_tables import (
+    CLIENT_TRANSACTIONS,
+    HIDDEN_LEAPS,
+    TRANSACTION_WRITES,
+    TRANSACTIONAL_BATCHES,
+)
 from audit.tuning import tuned
 
 if TYPE_CHECKING:
@@ -54,7 +60,12 @@ Result = TypeVar("Result")
 
 FLOORS: tuple[dict[str, str], ...] = (
     {"settled": SETTLED, "small_isrs": SMALL_ISRS, "overlaps": OVERLAPS},
-    {"deleted": DELETED, "leaps": LEAPS, "group_operations": GROUP_OPERATIONS},
+    {
+        "deleted": DELETED,
+        "leaps": LEAPS,
+        "group_operations": GROUP_OPERATIONS,
+        "client_transactions": CLIENT_TRANSACTIONS,
+    },
     {
         "lasting": LASTING,
         "log_ranges": LOG_RANGES,
@@ -62,9 +73,16 @@ FLOORS: tuple[dict[str, str], ...] = (
         "waiting": WAITING,
         "copied": COPIED,
         "lost_reads": LOST_READS,
+        "transactional_batches": TRANSACTIONAL_BATCHES,
     },
-    {"unreadable": UNREADABLE, "promised": PROMISED, "lost_copies": LOST_COPIES, "doubtful_turns": DOUBTFUL_TURNS},
-    {"reused_sequences": REUSED_SEQUENCES},
+    {
+        "unreadable": UNREADABLE,
+        "promised": PROMISED,
+        "lost_copies": LOST_COPIES,
+        "doubtful_turns": DOUBTFUL_TURNS,
+        "hidden_leaps": HIDDEN_LEAPS,
+    },
+    {"reused_sequences": REUSED_SEQUENCES, "transaction_writes": TRANSACTION_WRITES},
 )
 """{table: its query} of tables with few rows or none, in stages; each is made once.
 
