@@ -26,6 +26,7 @@ FIELD_PATTERNS: Final[dict[str, str]] = {
     "under": r"(?:\(under-min-isr\))?",
     "done": r"\d{1,9}(?:/\d{1,9})?",
     "isr_epochs": _REST,
+    "recovery": r"[A-Z]{1,12}",
     "dir": r"[^\]\r\n]{0,1000}?",
     "dirs": _REST,
     "host": r"[^\s,()]{1,255}",

@@ -32,7 +32,7 @@ _CONTINUES: Final = re.compile(
 """Lines that Java writes after an entry: frames of a stack, causes, values of settings."""
 CONFIG: Final = b"KafkaConfig values:"
 """First line of a start's settings, which follow on lines of their own."""
-BEGINNINGS: Final = frozenset(("process-begins", "server-starts", "controller-starts"))
+BEGINNINGS: Final = frozenset(("process-begins", "server-starts", "broker-starts", "controller-starts"))
 """Forms of a process's start, of which the time of the entry before matters."""
 _INDENTED: Final = (b"\t", b" ", b"")
 """Beginnings of lines that continue an entry."""
@@ -74,6 +74,7 @@ class Dispatch:
 def _full_names(names: Iterable[str]) -> Iterator[str]:
     """Loggers' names, of short ones with their packages; of long ones the last part is enough."""
     for name in names:
+        assert len(name) >= KEY_BYTES - 1 or name in SHORT_LOGGERS, name
         yield from SHORT_LOGGERS.get(name, (name,))
 
 

@@ -352,9 +352,13 @@ class Rendering:
             brokers = event.isr.split(",")
             epochs = ", ".join(f"BrokerState(brokerId={broker}, brokerEpoch=-1)" for broker in brokers)
             position = POSITIONS[event.reason]
-            self._add("partition-online", event, position=position, isr_list=", ".join(brokers), isr_epochs=epochs)
+            recovery = "RECOVERING" if event.reason == "unclean-election" else "RECOVERED"
+            self._add(
+                "partition-online", event, position=position, isr_list=", ".join(brokers), isr_epochs=epochs,
+                recovery=recovery,
+            )  # fmt: skip
         elif event.reason == "offline-replica":
-            self._add("replica-left-isr", event)
+            self._add("replica-left-isr", event, recovery="RECOVERED")
 
 
 def _committed(quorum: e.QuorumStateChanged) -> int:

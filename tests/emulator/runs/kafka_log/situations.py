@@ -131,6 +131,8 @@ SITUATIONS: dict[str, Situation] = {
     "from 3.0 on two segments are recovered": ("3.0", "4.4", (e.LogLoaded(*T0, 0, 57, 50, False, "0,42", 42),)),
     "from 3.0 on its ISR has changed": ("3.0", "4.4", (e.IsrChangeEnded(*T0, "0", "done", 9, 1, 5, 2),)),
     "from 3.0 on a partition is created": ("3.0", "3.9", (decided("created"),)),
+    "from 3.0 on a leader is elected outside the ISR": ("3.0", "3.9", (decided("unclean-election"),)),
+    "from 3.0 on a dead replica leaves the ISR": ("3.0", "3.9", (decided("offline-replica", 3),)),
     # KRaft
     "in KRaft an ISR alone changes": ("3.3", "4.4", (OBSERVES, e.RoleChanged(*T0, "leader", 0, 4, 4, 1, 6, 3, "0,1"))),
     "in KRaft it begins to follow": ("3.3", "4.4", (OBSERVES, fetcher("added"))),
