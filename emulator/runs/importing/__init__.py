@@ -8,6 +8,6 @@ Reading order: `line_layouts` (layouts of lines, dates), `line_forms`, `broker_l
 `clock_offsets`, `clients_file` and `client_events` (an application's sends), `event_spool`, `event_files`,
 `evidence_limits` (evidence that checks need), `import_record`, `imported_run` (all of it).
 
-The incident: `incident_facts`, `log_facts`, `fact_finding`, `incident` (in ten lines), `incident_scenario` (to play it
-again), `incident_run` (of a run's directory).
+The incident: `incident_facts`, `incident_evidence`, `log_facts`, `isolation_finding`, `fact_finding`, `incident` (in
+ten lines), `incident_scenario` (to play it again), `incident_run` (of a run's directory).
 """

@@ -20,7 +20,7 @@ _STATE_OF_ORDER: Final = (
 _FROM_CONTROLLER: Final = " correlation id {correlation} from controller {controller} epoch {requests_epoch}"
 
 PROCESSES: Final = (
-    LineForm("process-begins", "Log4jControllerRegistration$|Log4jControllerRegistration", "1.0",
+    LineForm("process-begins", "Log4jControllerRegistration$|Log4jControllerRegistration", "1.1",
         "Registered {rest}kafka:type=kafka.Log4jController{rest}MBean", "node_started"),
     LineForm("process-begins", "Log4jControllerRegistration$|Log4jControllerRegistration", "4.0",
         "Registered `kafka:type=kafka.Log4jController` MBean", "node_started"),
@@ -127,11 +127,17 @@ REPLICAS: Final = (
     LineForm("reset-to-start", "ReplicaFetcherThread", "3.6",
         _FETCHER + "Truncate fully and reset fetch offset for partition {tp} from {log_end} to the current leader's "
         "start offset {offset} {rest}", "fetch_offset_reset"),
-    LineForm("fetch-failed", "ReplicaFetcherThread", "0.8.2", "{rest}Error in fetch {rest}",
+    LineForm("fetch-failed", "ReplicaFetcherThread", "0.8.2",
+        "[ReplicaFetcherThread-{fetcher}-{source}]{rest}Error in fetch {rest}",
         "incident: a follower without its leader"),
-    LineForm("fetch-failed", "ReplicaFetcherThread", "1.1", "{rest}Error in response for fetch request {rest}",
+    LineForm("fetch-failed", "ReplicaFetcherThread", "0.11",
+        "[ReplicaFetcherThread-{fetcher}-{source}]{rest}Error when sending leader epoch request for {rest}",
         "incident: a follower without its leader"),
-    LineForm("fetch-failed", "ReplicaFetcherThread", "0.11", "{rest}Error when sending leader epoch request for {rest}",
+    LineForm("fetch-failed", "ReplicaFetcherThread", "1.0", _FETCHER + "Error in fetch {rest}",
+        "incident: a follower without its leader"),
+    LineForm("fetch-failed", "ReplicaFetcherThread", "1.0",
+        _FETCHER + "Error when sending leader epoch request for {rest}", "incident: a follower without its leader"),
+    LineForm("fetch-failed", "ReplicaFetcherThread", "1.1", _FETCHER + "Error in response for fetch request {rest}",
         "incident: a follower without its leader"),
     LineForm("leads", STATE, "3.0",
         _BY_BROKER + "Leader {tp} {rest}starts at leader epoch {leader_epoch} from offset {log_end} with high "

@@ -58,10 +58,11 @@ WITH_ZOOKEEPER: Final = (
         "[Controller id={broker} epoch={controller_epoch}] Changed partition {tp} state from {word} to "
         "OfflinePartition", "incident: no leader"),
     LineForm("order-unsent", "RequestSendThread", "0.8.2",
-        "{rest}Controller {controller} epoch {controller_epoch} fails to send request {rest} to broker {rest}",
+        "{rest}Controller {controller} epoch {controller_epoch} fails to send request {rest} to broker {rest}id: "
+        "{number} {rest}",
         "incident: a broker away from its controller"),
     LineForm("order-unsent", "RequestSendThread", "0.8.2",
-        "{rest}Controller {controller}'s connection to broker {rest} was unsuccessful",
+        "{rest}Controller {controller}'s connection to broker {rest}id: {number} {rest} was unsuccessful",
         "incident: a broker away from its controller"),
 )  # fmt: skip
 """The controller with ZooKeeper."""

@@ -9,6 +9,9 @@ from typing import Any, Final
 import msgspec
 
 Line = Mapping[str, Any]
+NEAR_MS: Final = 60_000.0
+"""Symptoms this long before a session's end belong to it."""
+APART_MS: Final = 1_000.0
 WINDOWS_MAX: Final = 1_000
 """Of each kind."""
 
@@ -25,6 +28,20 @@ class Window(msgspec.Struct, frozen=True):
     symptoms: int = 0
     silent_ms: float = 0.0
     alone: bool = False
+
+    def covers(self, node: str, when_ms: float) -> bool:
+        """Whether the node's absence explains what others noticed of it at that time."""
+        until = self.until_ms if self.until_ms is not None else float("inf")
+        return self.node == node and self.since_ms - APART_MS <= when_ms <= until + NEAR_MS / 2
+
+
+class Link(msgspec.Struct, frozen=True):
+    """`node` did not reach `peer`, though the cluster had both."""
+
+    node: str
+    peer: str
+    since_ms: float
+    until_ms: float
 
 
 class DualLeader(msgspec.Struct, frozen=True):
@@ -78,12 +95,20 @@ class Forgotten(msgspec.Struct, frozen=True):
 
 
 class IncidentFacts(msgspec.Struct):
-    """All facts of a run."""
+    """All facts of a run.
+
+    `away`: live brokers that the cluster lost, without a line that says why. `split`: most controllers lost most of the
+    others.
+    """
 
     cut_off: list[Window] = []
     paused: list[Window] = []
     dead: list[Window] = []
+    stopped: list[Window] = []
     session_lost: list[Window] = []
+    away: list[Window] = []
+    links: list[Link] = []
+    split: Window | None = None
     full_disks: list[Window] = []
     quorum_lost: Window | None = None
     dual_leaders: list[DualLeader] = []
@@ -97,5 +122,6 @@ class IncidentFacts(msgspec.Struct):
 EVENTS_READ: Final = (
     "role_changed", "log_truncated", "log_loaded", "log_created", "isr_change_asked", "machine_fault", "node_started",
     "node_stopped", "session_changed", "brokers_seen", "broker_registration_committed", "partition_state_committed",
-    "state_decided", "log_dir_failed", "fetch_offset_reset", "controller_changed",
+    "state_decided", "log_dir_failed", "fetch_offset_reset", "controller_changed", "isr_change_ended",
+    "broker_lifecycle_changed",
 )  # fmt: skip

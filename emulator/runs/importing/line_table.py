@@ -56,7 +56,7 @@ _RENDERED: Final = {
     "to-local-high-watermark": "log_truncated: its reason",
     "below-high-watermark": "log_truncated: the high watermark",
     "was-below-high-watermark": "log_truncated: the high watermark",
-    "fenced": "fetcher_changed",
+    "fenced": "incident: a follower that its leader fenced",
     "failed": "fetcher_changed",
     "elected-as-leader": "controller_changed",
     "elected": "controller_changed",
@@ -75,6 +75,7 @@ _RENDERED: Final = {
     "stopping-logs": "log_dir_failed",
     "all-failed": "log_dir_failed: the last",
     "logs-offline": "log_dir_failed: its partitions",
+    "fetch-failed": "incident: a follower without its leader",
 }
 """{line of the emulator: what it becomes}. Lines that restate others are left out."""
 

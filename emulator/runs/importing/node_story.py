@@ -89,7 +89,6 @@ class NodeStory(ReplicaLines, ControllerLines):
             "to-epoch-end": lambda fields: self._reason(fields, CutReason.EPOCH),
             "below-high-watermark": self._below,
             "was-below-high-watermark": self._below,
-            "fenced": lambda fields: None,
             "failed": self._failed,
             "elected-as-leader": lambda fields: None,
             "elected": self._elected,
