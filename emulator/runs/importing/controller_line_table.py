@@ -95,7 +95,7 @@ OF_QUORUM_CONTROLLER: Final = (
     *_both(_QUORUM, "broker-unfenced", "ClusterControlManager", "3.6",
         "Replayed {word} modifying the registration for broker {number}: {rest}, fenced=-1, {rest}",
         "incident: a registration"),
-    *_both(_QUORUM, "broker-unfenced", "BrokerHeartbeatManager", "2.8",
+    *_both(_QUORUM, "unfencing", "BrokerHeartbeatManager", "2.8",
         "The request from broker {number} to unfence has been granted {rest}", "incident: a registration"),
     *_both(_QUORUM, "broker-stopping", "BrokerHeartbeatManager", "2.8",
         "Unfenced broker {number} has requested and been granted a controlled shutdown.", "incident: a shutdown"),

@@ -33,6 +33,8 @@ def facts_of(record: ImportRecord, events: Sequence[Line]) -> IncidentFacts:
     facts.quorum_lost = _quorum_lost(record, facts.dead)
     _controllers(facts, evidence)
     facts.links = _links(facts, evidence)
+    collected = {name for name, last_ms in evidence.last_ms.items() if last_ms > float("-inf")}
+    facts.has_members = evidence.has_members and all({one.node, one.peer} <= collected for one in facts.links)
     facts.cuts = cuts_of(by_name)
     facts.dual_leaders = dual_leaders_of(by_name, facts)
     facts.unclean = unclean_of(evidence)
@@ -133,10 +135,20 @@ def _controllers(facts: IncidentFacts, evidence: Evidence) -> None:
         window = Window(node, silent_since if silent_ms else min([*own, when]), None, len(own), silent_ms)
         if any(overlap(window, one) and _together(evidence, node, one.node) for one in known):
             continue
-        if silent_ms > QUORUM_MS and not any(silent_since + APART_MS < one < silent_since + silent_ms for one in own):
+        unheard = any(
+            one.notice.what == "unreachable" and one.notice.node != node and abs(one.at_ms - when) < END_MS
+            and _is_peer(evidence, one.notice.fields.get("peer", ""), node)
+            for one in evidence.notices
+        )  # fmt: skip
+        within = any(silent_since + APART_MS < one < silent_since + silent_ms for one in own)
+        if silent_ms > QUORUM_MS and unheard and not within:
             facts.paused.append(msgspec.structs.replace(window, until_ms=silent_since + silent_ms))
         elif any(one.notice.what == "majority-away" for one in evidence.of(node, "majority-away")) or len(own) > 1:
             facts.cut_off.append(msgspec.structs.replace(window, until_ms=max([*own, when])))
+
+
+def _is_peer(evidence: Evidence, number: str, node: str) -> bool:
+    return any(one.name == node and str(one.number) == number for one in evidence.record.nodes)
 
 
 def _together(evidence: Evidence, node: str, other: str) -> bool:

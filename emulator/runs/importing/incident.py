@@ -11,7 +11,7 @@ import msgspec
 
 from emulator.runs.importing.fact_finding import facts_of, host_of
 from emulator.runs.importing.import_record import ImportRecord, ReplicaRecord
-from emulator.runs.importing.incident_facts import Cut, IncidentFacts, Line, Window
+from emulator.runs.importing.incident_facts import UNKNOWN_END, Cut, IncidentFacts, Line, Window
 
 SHOWN_MAX: Final = 8
 FLAPS_MIN: Final = 2
@@ -131,8 +131,12 @@ def _link_cut(record: ImportRecord, facts: IncidentFacts) -> _Fault | None:
     if not facts.links:
         return None
     pairs = list(dict.fromkeys(f"{one.node} did not reach {one.peer}" for one in facts.links))
+    until = max(one.until_ms for one in facts.links)
+    if not facts.has_members:
+        what = f"{'; '.join(pairs[:SHOWN_MAX])}; no collected line says whether the cluster had both"
+        return _Fault("lost-contact", what, facts.links[0].since_ms, until)
     what = f"a link failed, or a broker was slow: {'; '.join(pairs[:SHOWN_MAX])}, and the cluster had both"
-    return _Fault("link-cut", what, facts.links[0].since_ms, max(one.until_ms for one in facts.links))
+    return _Fault("link-cut", what, facts.links[0].since_ms, until)
 
 
 def _stopped(record: ImportRecord, facts: IncidentFacts) -> _Fault | None:
@@ -249,7 +253,8 @@ def _recoveries(replicas: Sequence[ReplicaRecord], cuts: Sequence[Cut]) -> tuple
             rest.append(cut)
             continue
         best = max(copies, key=lambda one: one.log_end)
-        found.append(Recovery(cut.node, cut.partition, cut.to, min(best.log_end, cut.log_end) - 1, best.folder))
+        last = best.log_end if cut.log_end == UNKNOWN_END else min(best.log_end, cut.log_end)
+        found.append(Recovery(cut.node, cut.partition, cut.to, last - 1, best.folder))
     return found, rest
 
 
@@ -316,14 +321,19 @@ def _lines(record: ImportRecord, incident: Incident) -> list[str]:
         )
     for cut in facts.cuts[:SHOWN_MAX]:
         lines.append(
-            f"{cut.partition}: {cut.node} truncated offsets {cut.to} to {cut.log_end - 1} at {clock(record, cut.at_ms)}"
-            f" ({cut.source})"
+            f"{cut.partition}: {cut.node} truncated {_offsets(cut)} at {clock(record, cut.at_ms)} ({cut.source})"
         )
     for lack in facts.forgotten[:SHOWN_MAX]:
         lines.append(f"{lack.partition}: {lack.node} had lost offsets {lack.log_end} to {lack.had - 1} with its disk")
     lines += _losses(record, incident)
     lines += [f"against it: {one.setting}: {one.reason}" for one in incident.advice]
     return lines
+
+
+def _offsets(cut: Cut) -> str:
+    if cut.log_end == UNKNOWN_END:
+        return f"the offsets from {cut.to} on"
+    return f"offsets {cut.to} to {cut.log_end - 1}"
 
 
 def _losses(record: ImportRecord, incident: Incident) -> list[str]:
@@ -340,6 +350,6 @@ def _losses(record: ImportRecord, incident: Incident) -> list[str]:
         )
     for cut in incident.unrecovered[:SHOWN_MAX]:
         lines.append(
-            f"{cut.partition}: no collected copy has offsets {cut.to} to {cut.log_end - 1} of {cut.node} any more"
+            f"{cut.partition}: no collected copy has {_offsets(cut)} of {cut.node} any more"
         )
     return lines

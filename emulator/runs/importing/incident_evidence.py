@@ -49,12 +49,18 @@ class Evidence:
         self.last_ms = {node.name: float("-inf") for node in record.nodes}
         for file in record.files:
             self.last_ms[file.node] = max(self.last_ms[file.node], file.last_ms - self.zero_ms[file.node])
+        self._registrations = self._registration_changes()
         self.up_ms = {node.name: self._up_ms(node) for node in record.nodes}
         self._properties = {node.name: node.properties for node in record.nodes}
         self._versions = {node.name: node.version for node in record.nodes}
         self.is_kraft = bool(self.by_name["broker_registration_committed"]) or any(
             node.properties.get("process.roles") for node in record.nodes
         )
+
+    @property
+    def has_members(self) -> bool:
+        """Whether the lines say which brokers the cluster had."""
+        return bool(self._registrations or self.by_name["brokers_seen"])
 
     def _up_ms(self, node: NodeRecord) -> float:
         """First sign that a node takes part.
@@ -104,15 +110,40 @@ class Evidence:
 
     # --- sessions ---
 
+    def _registration_changes(self) -> list[tuple[str, str, float]]:
+        """(broker, fenced or unfenced, time) of KRaft.
+
+        They are of the metadata log, else of the active controllers' lines. Without these it is of any controller's: all replay the same changes, some of them later.
+        """
+        committed = [
+            (str(one["broker"]), str(one["change"]), float(one["at_ms"]))
+            for one in self.by_name["broker_registration_committed"]
+        ]
+        if committed:
+            return committed
+        names = {"fencing": "fenced", "unfencing": "unfenced"}
+        active = [
+            (one.notice.fields["number"], names[one.notice.what], one.at_ms)
+            for one in self.notices if one.notice.what in names
+        ]  # fmt: skip
+        if active:
+            return active
+        replayed: defaultdict[tuple[str, int, str], list[tuple[str, float]]] = defaultdict(list)
+        for one in self.notices:
+            if one.notice.what in ("broker-fenced", "broker-unfenced"):
+                key = (one.notice.node, one.notice.incarnation, one.notice.fields["number"])
+                replayed[key].append((one.notice.what.removeprefix("broker-"), one.at_ms))
+        first: dict[tuple[str, int], tuple[str, float]] = {}
+        for (_, _, number), changes in replayed.items():
+            for place, (change, at_ms) in enumerate(changes):
+                known = first.get((number, place))
+                if known is None or at_ms < known[1]:
+                    first[number, place] = (change, at_ms)
+        return sorted(((number, *found) for (number, _), found in first.items()), key=lambda one: one[2])
+
     def ended_sessions(self) -> list[tuple[str, float]]:
         """(broker, time): fenced in KRaft, gone from ZooKeeper, or expired by its own lines."""
-        registrations = self.by_name["broker_registration_committed"]
-        found = [(f"broker-{one['broker']}", one["at_ms"]) for one in registrations if one["change"] == "fenced"]
-        if not registrations:
-            found += [
-                (f"broker-{one.notice.fields['number']}", one.at_ms) for one in self.notices
-                if one.notice.what in ("fencing", "broker-fenced")
-            ]  # fmt: skip
+        found = [(f"broker-{number}", at_ms) for number, change, at_ms in self._registrations if change == "fenced"]
         found += [
             (f"broker-{broker}", one["at_ms"])
             for one in self.by_name["brokers_seen"]
@@ -136,20 +167,14 @@ class Evidence:
     def back_ms(self, node: str, ended_ms: float) -> float | None:
         """Time at which the cluster had the broker again, after its session's end."""
         number = node.rpartition("-")[2]
-        registrations = self.by_name["broker_registration_committed"]
         times = [
-            one["at_ms"] for one in registrations if str(one["broker"]) == number and one["change"] == "unfenced"
+            at_ms for broker, change, at_ms in self._registrations if broker == number and change == "unfenced"
         ]  # fmt: skip
         times += [one["at_ms"] for one in self.by_name["brokers_seen"] if number in one["added"].split(",")]
         times += [
             one["at_ms"] for one in self.by_name["session_changed"]
             if one["node"] == node and one["state"] == "connected"
         ]  # fmt: skip
-        if not registrations:
-            times += [
-                one.at_ms for one in self.notices
-                if one.notice.what == "broker-unfenced" and one.notice.fields["number"] == number
-            ]  # fmt: skip
         return min((one for one in times if one > ended_ms), default=None)
 
     # --- processes ---

@@ -12,6 +12,7 @@ Line = Mapping[str, Any]
 NEAR_MS: Final = 60_000.0
 """Symptoms this long before a session's end belong to it."""
 APART_MS: Final = 1_000.0
+UNKNOWN_END: Final = -1
 WINDOWS_MAX: Final = 1_000
 """Of each kind."""
 
@@ -57,7 +58,7 @@ class DualLeader(msgspec.Struct, frozen=True):
 
 
 class Cut(msgspec.Struct, frozen=True):
-    """Records [to, log_end) that a replica removed.
+    """Records [to, log_end) that a replica removed. `log_end` may be UNKNOWN_END.
 
     `led`: it was their leader. `source`: the line.
     """
@@ -97,8 +98,8 @@ class Forgotten(msgspec.Struct, frozen=True):
 class IncidentFacts(msgspec.Struct):
     """All facts of a run.
 
-    `away`: live brokers that the cluster lost, without a line that says why. `split`: most controllers lost most of the
-    others.
+    `has_members`: the lines say which brokers the cluster had. `away`: live brokers that the cluster lost, without a
+    line that says why. `split`: most controllers lost most of the others.
     """
 
     cut_off: list[Window] = []
@@ -115,6 +116,7 @@ class IncidentFacts(msgspec.Struct):
     cuts: list[Cut] = []
     unclean: list[UncleanElection] = []
     forgotten: list[Forgotten] = []
+    has_members: bool = True
     began_ms: float = 0.0
     """First role of a partition: faults that ended before it harmed none."""
 

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from emulator.runs.importing.incident_evidence import Evidence
 from emulator.runs.importing.incident_facts import (
+    UNKNOWN_END,
     WINDOWS_MAX,
     Cut,
     DualLeader,
@@ -30,15 +31,16 @@ def cuts_of(by_name: Mapping[str, list[Line]]) -> list[Cut]:
     roles = by_name["role_changed"]
     found = []
     for one in by_name["log_truncated"]:
-        if not one["effective"] or one["topic"].startswith("__cluster") or one["to"] >= one["log_end"]:
+        if not one["effective"] or one["topic"].startswith("__cluster"):
             continue
+        log_end = one["log_end"] if one["log_end"] > one["to"] else UNKNOWN_END
         led = any(
             role["node"] == one["node"] and role["role"] == "leader" and _place(role) == _place(one)
             and role["at_ms"] <= one["at_ms"]
             for role in roles
         )  # fmt: skip
         found.append(
-            Cut(one["node"], _place(one), one["at_ms"], one["to"], one["log_end"], one["reason"], led, one["cause"])
+            Cut(one["node"], _place(one), one["at_ms"], one["to"], log_end, one["reason"], led, one["cause"])
         )
     return found
 

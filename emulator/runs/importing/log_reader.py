@@ -87,11 +87,14 @@ class LogReader:
     After `found`: `lines`, `entries`, `first_ms` and `last_ms` of its entries, `damage` (of which DAMAGE_SHOWN_MAX are
     kept, `damaged` counts all), `backwards`: entries whose time is more than BACKWARDS_MS before their predecessor's.
     `silences`: the longest times without an entry, as (its length, since when) in ms.
+
+    `after_ms`: time of the last entry of the file before, of rotated ones.
     """
 
-    def __init__(self, source: ByteLines, layout: LineLayout) -> None:
+    def __init__(self, source: ByteLines, layout: LineLayout, after_ms: float | None = None) -> None:
         self._source = source
         self._layout = layout
+        self._after_ms = after_ms
         self.lines = 0
         self.entries = 0
         self.first_ms: float | None = None
@@ -169,7 +172,7 @@ class LogReader:
             fields = fields_of(one, message)
             if fields is not None:
                 name = one.form.name
-                before_ms = self._time_of(before, wall_ms) if name in BEGINNINGS else wall_ms
+                before_ms = self._time_before(before, wall_ms) if name in BEGINNINGS else wall_ms
                 return Found(wall_ms, name, fields, number, before_ms)
         return None
 
@@ -183,6 +186,12 @@ class LogReader:
         wall_ms = base_ms + int(minute) * 60_000 + int(second) * 1_000 + int(millis)
         return wall_ms, line[begin : line.rfind(b" (")]
 
+    def _time_before(self, line: bytes, wall_ms: float) -> float:
+        """Time of the entry before a start: a line, or the last one of the file before."""
+        if line or self._after_ms is None:
+            return self._time_of(line, wall_ms)
+        return min(self._after_ms, wall_ms)
+
     def _time_of(self, line: bytes, default: float) -> float:
         """Time of an entry, whole or not."""
         header = self._layout.header(line) or self._layout.header(line + b" (x)")
@@ -191,7 +200,7 @@ class LogReader:
     def _config(self, line: bytes, number: int, before: bytes) -> Iterator[Found]:
         found = self._layout.header(line + b" (kafka.server.KafkaConfig)")
         if found is not None:
-            yield Found(found.wall_ms, "config", {}, number, self._time_of(before, found.wall_ms))
+            yield Found(found.wall_ms, "config", {}, number, self._time_before(before, found.wall_ms))
 
     def _others(self, block: list[bytes]) -> Iterator[Found]:
         header, match = self._layout.header, DISPATCH.match
@@ -206,7 +215,7 @@ class LogReader:
                 continue
             self.entries += 1
             self._last = line
-            before_ms = self.last_ms
+            before_ms = self.last_ms if self.last_ms is not None else self._after_ms
             self._note_time(found.wall_ms)
             matched = match(found.logger, found.message)
             if matched is not None:
@@ -247,6 +256,8 @@ class LogReader:
     def _note_time(self, at: float) -> None:
         if self.last_ms is None:
             self.first_ms = at
+            if self._after_ms is not None and at - self._after_ms >= SILENCE_MS:
+                self.silences.append((at - self._after_ms, self._after_ms))
         elif at < self.last_ms:
             self.backwards += self.last_ms - at > BACKWARDS_MS
             return
@@ -264,12 +275,17 @@ class LogReader:
 
 
 def layout_of(sample: Sequence[bytes], layouts: Sequence[LineLayout]) -> LineLayout | None:
-    """The layout that most lines of a sample fit; None: fewer than STRAY_LINES_MIN fit any."""
-    fitting = {
-        index: sum(_fits(layout, line) for line in sample[:SAMPLE_LINES]) for index, layout in enumerate(layouts)
-    }
-    best = max(fitting, key=lambda index: (fitting[index], -index), default=None)
-    if best is None or fitting[best] < min(STRAY_LINES_MIN, max(1, len(sample))):
+    """The layout that most lines of a sample fit.
+
+    None: fewer than STRAY_LINES_MIN fit any, and the others do not all continue an entry.
+    """
+    lines = [line for line in sample[:SAMPLE_LINES] if line.strip()]
+    fitting = {index: [line for line in lines if _fits(layout, line)] for index, layout in enumerate(layouts)}
+    best = max(fitting, key=lambda index: (len(fitting[index]), -index), default=None)
+    if best is None or not fitting[best]:
+        return None
+    begun = {id(line) for line in fitting[best]}
+    if len(begun) < STRAY_LINES_MIN and not all(id(line) in begun or _CONTINUES.match(line) for line in lines):
         return None
     return layouts[best]
 
