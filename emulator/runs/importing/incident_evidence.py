@@ -113,7 +113,8 @@ class Evidence:
     def _registration_changes(self) -> list[tuple[str, str, float]]:
         """(broker, fenced or unfenced, time) of KRaft.
 
-        They are of the metadata log, else of the active controllers' lines. Without these it is of any controller's: all replay the same changes, some of them later.
+        They are of the metadata log, else of the active controllers' lines, else of any controller's: all replay the
+        same changes, some of them later.
         """
         committed = [
             (str(one["broker"]), str(one["change"]), float(one["at_ms"]))
