@@ -11,7 +11,7 @@ from datetime import tzinfo
 from typing import Final, NamedTuple
 
 from emulator.runs.importing.byte_lines import ByteLines
-from emulator.runs.importing.line_forms import Found, Matcher, fields_of, matcher
+from emulator.runs.importing.line_forms import Found, Matcher, fields_of, literals_of, matcher
 from emulator.runs.importing.line_layouts import KNOWN_PATTERNS, LineLayout
 from emulator.runs.importing.line_table import FORMS, SHORT_LOGGERS
 
@@ -52,8 +52,9 @@ class Dispatch:
 
     def __init__(self) -> None:
         self.of_logger: defaultdict[bytes, list[Matcher]] = defaultdict(list)
+        common = Counter(literal for form in FORMS for literal in literals_of(form))
         for form in FORMS:
-            compiled = matcher(form)
+            compiled = matcher(form, common)
             for name in form.logger.split("|"):
                 self.of_logger[name.encode()].append(compiled)
         names = [name.decode() for name in self.of_logger]
@@ -161,13 +162,15 @@ class LogReader:
     def _matched(self, line: bytes, number: int, before: bytes) -> Found | None:
         """The match of a whole entry; None: no form has it."""
         logger = line[line.rfind(b"(") + 1 : -1]
+        header: tuple[float, bytes] | None = None
         for one in DISPATCH.of_logger.get(logger[logger.rfind(b".") + 1 :], ()):
             if one.needle not in line:
                 continue
-            header = self._header(line)
             if header is None:
-                self._damaged(number, "truncated", line)
-                return None
+                header = self._header(line)
+                if header is None:
+                    self._damaged(number, "truncated", line)
+                    return None
             wall_ms, message = header
             fields = fields_of(one, message)
             if fields is not None:
