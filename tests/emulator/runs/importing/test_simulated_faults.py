@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from emulator.runs.importing.incident import Incident
-from emulator.runs.importing.incident_run import read_incident
+from emulator.runs.importing.incident_run import read_incident, scenario_of
 from verification.import_round_trip import collect_as_operator, import_collected, simulate
 
 SESSION_LOST = """
@@ -73,6 +73,13 @@ def test_a_lost_session_differs_from_a_cut(tmp_path: Path) -> None:
     incident = incident_of(str(scenario), "2.8", tmp_path)
     assert incident.fault == "session-lost", incident.lines
     assert "broker-1" in incident.what
+
+
+def test_a_shutdown_is_played_again(tmp_path: Path) -> None:
+    incident_of("controlled-shutdown", "3.9", tmp_path)
+    text = scenario_of(tmp_path / "imported", read_incident(tmp_path / "imported"))
+    steps = [line.strip() for line in text.splitlines() if line.strip() in ("- stop: 0", "- start: 0")]
+    assert steps == ["- start: 0", "- stop: 0", "- start: 0"]
 
 
 def test_lines_without_a_fault_name_none(tmp_path: Path) -> None:
