@@ -195,9 +195,10 @@ def _links(facts: IncidentFacts, evidence: Evidence) -> list[Link]:
     """Pairs of brokers that could not reach each other although the cluster had both."""
     gone = (*facts.cut_off, *facts.paused, *facts.session_lost, *facts.away, *facts.dead, *facts.stopped)
     found: dict[tuple[str, str], list[float]] = defaultdict(list)
+    last = max(evidence.last_ms.values(), default=0.0)
     for one in evidence.notices:
         peer = one.notice.fields.get("source" if one.notice.what == "fetch-failed" else "number", "")
-        if one.notice.what not in ("fetch-failed", "order-unsent") or not peer.isdigit():
+        if one.notice.what not in ("fetch-failed", "order-unsent") or not peer.isdigit() or one.at_ms > last - END_MS:
             continue
         pair = (one.notice.node, f"broker-{peer}")
         if not any(window.covers(name, one.at_ms) for window in gone for name in pair):
