@@ -49,7 +49,7 @@ def simulate(scenario: str, folder: Path, version: str | None = None, seed: int 
     """Play a scenario into `folder`. Returns its version."""
     resolved = resolve_named(scenario, version)
     prepare(folder)
-    played = play(resolved, seed)
+    played = play(resolved, seed, wire_events=True)
     write_simulated(folder, resolved, seed, played.world, plain(played.observations))
     return resolved.spec.kafka_version
 
@@ -66,11 +66,19 @@ def collect_as_operator(run: Path, target: Path) -> None:
             texts[line.file].append(f"{line}\n")
         for name, lines in texts.items():
             (folder / f"{name}.log").write_text("".join(lines))
-        role = "controller" if node.startswith("controller") else "broker"
-        (folder / "server.properties").write_text(f"node.id={identifier_named(node)}\nprocess.roles={role}\n")
+        (folder / "server.properties").write_text(_properties(run, node))
         (folder / "version").write_text(versions.binary)
         if (run / DATA_FOLDER / node).is_dir():
             copytree(run / DATA_FOLDER / node, folder / "data")
+
+
+def _properties(run: Path, node: str) -> str:
+    """The settings that an operator's file would have: its id, and its roles or ZooKeeper."""
+    number = identifier_named(node)
+    if not any(read(run, ("quorum_state_changed",), node)):
+        return f"broker.id={number}\nzookeeper.connect=zk:2181\nzookeeper.session.timeout.ms=6000\n"
+    role = "controller" if node.startswith("controller") else "broker"
+    return f"node.id={number}\nprocess.roles={role}\n"
 
 
 def import_collected(folder: Path, out: Path, version: str) -> None:

@@ -30,8 +30,9 @@ Differences from a real log:
 - The clock is UTC; in a simulated run it begins in 2020. `dir` is relative to the run's directory.
 - A line of Kafka's that lists all partitions of a request is one line per partition here.
 - A broker's host is its node's name, its port 9092. There is one fetcher (0) for each source broker.
-- Only the lines below exist, at these levels. There are no lines about a broker's start with ZooKeeper, requests,
-  session or configuration.
+- Only the lines below exist, at these levels. There are no lines about requests or configuration, and of a start or a
+  shutdown only the first.
+- Lines of connections need the run's events of level wire, which `run` writes.
 - Texts from 3.0 on were compared with the releases 3.0 to 3.9, and with logs of 3.9.2 and 4.4.0. A text that changed
   between 3.9 and 4.4 has the version of its release only where that is known.
 - Lines of 3.9 on about a shrinking ISR have no `lastCaughtUpTimeMs`. Unknown topic ids are empty.

@@ -146,7 +146,7 @@ app.command(
 app.command(
     "emulator.cli.commands.diff:diff_command",
     name="diff",
-    help="Show the first difference between two runs, ignoring timestamps.",
+    help="Show the first difference between two runs, ignoring timestamps, or between two replicas' segments.",
 )
 
 

@@ -9,9 +9,9 @@ from emulator.run_layout import DATA_FOLDER
 from emulator.runs.finished import brokers_of, check_part
 from emulator.runs.kafka_log.pattern import LogLine
 from emulator.runs.kafka_log.rendering import Broker, Rendering, Written
-from emulator.runs.run_events import Line, read
+from emulator.runs.run_events import Line, event_files, events_in, read
 from emulator.topology import identifier_named
-from protocol.events import EVENTS, Event, NodeStarted
+from protocol.events import EVENTS, ConnectionChanged, Event, NodeStarted
 from protocol.gates import gates_for
 
 WALL_MS_MAX = 2.5e14
@@ -32,18 +32,25 @@ def kafka_lines(run: Path, node: str) -> Iterator[LogLine]:
     versions = brokers[node]
     number = identifier_named(node)
     directory = f"{DATA_FOLDER}/{node}"
-    rendering = Rendering(Broker(number, gates_for(versions.binary, versions.inter_broker_protocol), directory))
+    gates = gates_for(versions.binary, versions.inter_broker_protocol)
+    rendering = Rendering(Broker(number, gates, directory, node))
     lines = sorted(
-        read(run, (NodeStarted.NAME, *rendering.rendered), node, broken=True),
+        (*read(run, rendering.rendered, node, broken=True), *_connections(run, node)),
         key=lambda line: (line["incarnation"], line["seq"]),
     )
     for line in lines:
         event = _typed(line)
         if isinstance(event, NodeStarted) and event.kafka_version:
             gates = gates_for(event.kafka_version, event.protocol_version or None)
-            rendering.begin_life(Broker(number, gates, directory))
+            rendering.begin_life(Broker(number, gates, directory, node))
         step = (line["incarnation"], str(line.get("cause", "")))
         yield from rendering.lines([Written(event, _wall_ms(line), step)])
+
+
+def _connections(run: Path, node: str) -> Iterator[Line]:
+    """Ends and beginnings of a node's connections; none of a run without events of level wire."""
+    for path in event_files(run, wire=True, node=node):
+        yield from events_in(path, (ConnectionChanged.NAME,), broken=True)
 
 
 def _typed(line: Line) -> Event:

@@ -1,6 +1,7 @@
 """`faultline diff RUN RUN`: the first difference between two runs, ignoring timestamps.
 
-Each node's events are compared in their order; the earliest difference is the first one.
+Of two replicas' folders, such as data/broker-0/t-0, it is that of their segments. Each node's events are compared in
+their order; the earliest difference is the first one.
 """
 
 import sys
@@ -10,7 +11,9 @@ from typing import Any
 import msgspec
 
 from emulator.cli.commands.command_errors import reports_errors
+from emulator.cli.commands.diff_segments import diff_segments
 from emulator.exit_codes import BROKEN, HELD
+from emulator.runs.importing.segment_differences import is_replica_folder
 from emulator.runs.run_events import LeftOut, Line, NoEvents, TooManyEvents, by_topic_partition, left_out_lines, read
 from protocol.events import ENVELOPE, EVENTS
 from protocol.ids import topic_partition_of, topic_partition_text
@@ -36,14 +39,16 @@ def diff_command(left: Path, right: Path, /, *, partition: str | None = None, js
     Parameters
     ----------
     left
-        A run's directory.
+        A run's directory, or a replica's folder with segments, such as data/broker-0/t-0.
     right
-        The other run's directory.
+        The other run's directory, or the other replica's folder.
     partition
         Only events of this partition, such as t-0.
     json
         Print the first difference of each node as JSON; an empty list: the runs are the same.
     """
+    if is_replica_folder(left) and is_replica_folder(right):
+        return diff_segments(left, right, json=json)
     left_out = LeftOut()
     events = [_by_node(left, partition, left_out), _by_node(right, partition, left_out)]
     if partition is not None and not any(events):

@@ -1,8 +1,6 @@
 """`faultline import DIR...`: real brokers' log files and data folders become a run."""
 
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -10,6 +8,7 @@ from rich.console import Console
 
 from emulator.cli.command_options import IMPORT, ImportOptions
 from emulator.cli.commands.command_errors import CommandFailed, reports_errors
+from emulator.cli.commands.progress import BytesRead, Progress
 from emulator.exit_codes import HELD
 from emulator.runs.directory import ForeignDirectory, NotEmpty, fresh, prepare
 from emulator.runs.importing.clients_file import BadClientsFile, read_clients
@@ -23,7 +22,6 @@ from protocol.versions import UnknownVersion, rank
 
 SHOWN_MAX = 8
 INCIDENT_EVENTS_MAX = 100_000
-MIB = 1 << 20
 
 
 @reports_errors(
@@ -49,7 +47,8 @@ def import_command(*folders: Path, options: ImportOptions = IMPORT) -> int:
     prepare(out)
     nodes = [_with_version(node, options.kafka_version) for node in collected.nodes]
     total = sum(file.size_bytes for node in nodes for file in node.logs)
-    with _Progress(total) as progress:
+    with Progress(Console(file=sys.stderr), text="reading") as shown:
+        progress = BytesRead(shown, total)
         sent = read_clients(options.clients) if options.clients is not None else None
         record = RunImport(out, nodes, progress).run(sent, collected.unread)
     if options.json:
@@ -92,29 +91,3 @@ def summary(out: Path, record: ImportRecord) -> list[str]:
 
 def _with_version(node: CollectedNode, version: str | None) -> CollectedNode:
     return node._replace(version=version) if version is not None and not node.version else node
-
-
-class _Progress:
-    """A line on a terminal with the share of bytes that were read, and their rate."""
-
-    def __init__(self, total_bytes: int) -> None:
-        self._console = Console(file=sys.stderr)
-        self._status = self._console.status("reading") if self._console.is_terminal else None
-        self._total = max(total_bytes, 1)
-        self._read = 0
-        self._began = time.monotonic()
-
-    def __call__(self, read_bytes: int) -> None:
-        self._read += read_bytes
-        if self._status is not None:
-            rate = self._read / MIB / max(time.monotonic() - self._began, 0.001)
-            self._status.update(f"{100 * self._read // self._total} % of {self._total // MIB} MiB, {rate:.0f} MiB/s")
-
-    def __enter__(self) -> Callable[[int], None]:
-        if self._status is not None:
-            self._status.start()
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        if self._status is not None:
-            self._status.stop()

@@ -1,6 +1,7 @@
-"""Progress line on a terminal: the scenario's clock, and Spark's start; no output in a pipe."""
+"""Progress line on a terminal: a scenario's clock, Spark's start, bytes read."""
 
-from typing import Self
+from time import monotonic
+from typing import Final, Self
 
 from rich.console import Console
 from rich.status import Status
@@ -34,6 +35,24 @@ class Progress:
     def __exit__(self, *exc_info: object) -> None:
         if self._status is not None:
             self._status.stop()
+
+
+MIB: Final = 1 << 20
+
+
+class BytesRead:
+    """Text with the share of bytes that were read, and their rate; a call adds bytes."""
+
+    def __init__(self, progress: Progress, total_bytes: int) -> None:
+        self._progress = progress
+        self._total = max(total_bytes, 1)
+        self._read = 0
+        self._began_s = monotonic()
+
+    def __call__(self, read_bytes: int) -> None:
+        self._read += read_bytes
+        rate = self._read / MIB / max(monotonic() - self._began_s, 0.001)
+        self._progress.say(f"{100 * self._read // self._total} % of {self._total // MIB} MiB, {rate:.0f} MiB/s")
 
 
 class ScenarioClock:

@@ -36,6 +36,8 @@ _ID_LINES: Final = re.compile(
 )
 _FOLDER_ID: Final = re.compile(r"(?:^|[^a-z])(?:broker|controller|node|kafka|b|server)[-_.]?(\d{1,9})$", re.IGNORECASE)
 _VERSION: Final = re.compile(rb"Kafka version ?: (\d+(?:\.\d+){1,3})")
+ZOOKEEPER_DATA: Final = "version-2"
+"""Folder of ZooKeeper's own data."""
 VERSION_BYTES: Final = 4 << 20
 """The version comes after the settings, at a start."""
 
@@ -128,6 +130,8 @@ def _searched(
             raise NothingCollected(f"{top}: more than {FILES_MAX} files; name the folders of single brokers")
         relative = here.relative_to(top)
         shown = str(Path(top.name) / relative) if several else str(relative)
+        if here.name == ZOOKEEPER_DATA and any(name.startswith(("log.", "snapshot.")) for name in file_names):
+            unread.append((shown, "ZooKeeper's snapshots and transaction logs are not read; collect controller.log"))
         folder = _Folder(here, "" if shown == "." else shown)
         if META_PROPERTIES in file_names or any(topic_partition_of(name) is not None for name in names):
             folder.data = data_folder(here)

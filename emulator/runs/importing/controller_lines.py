@@ -1,11 +1,14 @@
 """Lines of controllers, and about disks, sessions and the quorum, as events. Pure."""
 
+import re
 from typing import Final
 
 from emulator.runs.importing.line_events import UNKNOWN, LineEvents, ids_in_line, number_in_line
 from protocol import events as e
 from protocol.kinds import IgnoredReason
 
+_BROKER_STATE: Final = re.compile(r"BrokerState\(brokerId=(\d{1,9})")
+"""A replica in sync, from 3.5 on: with its broker's epoch."""
 _ELECTIONS: Final = {"NewPartition": "created", "OfflinePartition": "offline-election"}
 
 
@@ -13,6 +16,7 @@ class ControllerLines(LineEvents):
     """Handlers of lines about the cluster's control."""
 
     _failed_directory = ""
+    _session_state = ""
 
     # --- the controller ---
 
@@ -37,12 +41,25 @@ class ControllerLines(LineEvents):
 
     def _partition_online(self, fields: dict[str, str]) -> None:
         place = self._place(fields)
+        unclean = fields.get("recovery") == "RECOVERING"
+        in_sync = ",".join(_BROKER_STATE.findall(fields.get("isr_epochs", "")))
         self._emit(
             e.StateDecided(
                 topic=place[0], partition=place[1], leader=int(fields["leader"]),
-                leader_epoch=number_in_line(fields, "leader_epoch"), isr=ids_in_line(fields.get("isr_list", "")),
+                leader_epoch=number_in_line(fields, "leader_epoch"),
+                isr=in_sync or ids_in_line(fields.get("isr_list", "")),
                 controller_epoch=int(fields["controller_epoch"]), zk_version=number_in_line(fields, "zk_version"),
-                reason=_ELECTIONS.get(fields["position"], "preferred-election"),
+                reason="unclean-election" if unclean else _ELECTIONS.get(fields["position"], "preferred-election"),
+            )
+        )  # fmt: skip
+
+    def _new_isr(self, fields: dict[str, str]) -> None:
+        place = self._place(fields)
+        self._emit(
+            e.StateDecided(
+                topic=place[0], partition=place[1], leader=int(fields["leader"]),
+                leader_epoch=int(fields["leader_epoch"]), isr=ids_in_line(fields["isr"]),
+                controller_epoch=self._controller_epoch, zk_version=UNKNOWN, reason="offline-replica",
             )
         )  # fmt: skip
 
@@ -81,7 +98,9 @@ class ControllerLines(LineEvents):
         self._emit(e.LogDirFailed("", self._failed_directory, fields["dirs"], "", last=True))
 
     def _session(self, state: str) -> None:
-        self._emit(e.SessionChanged(0, state, self.name, ""))
+        if state != self._session_state:
+            self._session_state = state
+            self._emit(e.SessionChanged(0, state, self.name, ""))
 
     def _lifecycle(self, state: str, broker_epoch: int = UNKNOWN) -> None:
         self._emit(e.BrokerLifecycleChanged(state, broker_epoch))

@@ -1,274 +1,216 @@
-"""Facts of an incident from an imported run: dead, cut off, paused and stalled nodes. Pure."""
+"""Facts of an incident: dead, stopped and lost nodes, links, controllers. Pure."""
 
-import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 import msgspec
 
-from emulator.runs.importing.import_record import ImportRecord, Noticed
-from emulator.runs.importing.incident_facts import WINDOWS_MAX, IncidentFacts, Line, Window
+from emulator.runs.importing.import_record import ImportRecord
+from emulator.runs.importing.incident_evidence import Evidence
+from emulator.runs.importing.incident_facts import APART_MS, NEAR_MS, WINDOWS_MAX, IncidentFacts, Line, Link, Window
+from emulator.runs.importing.isolation_finding import find_isolations, overlap
 from emulator.runs.importing.log_facts import cuts_of, dual_leaders_of, forgotten_of, unclean_of
 
-SYMPTOMS: Final = frozenset(("session-slow", "session-lost", "session-expired", "heartbeat-late", "fetch-failed"))
-"""Notices of a node that cannot reach others."""
-NEAR_MS: Final = 60_000.0
-"""Symptoms this long before a session's end belong to it."""
-APART_MS: Final = 1_000.0
-QUIET_MS: Final = 12_000.0
-"""Longer than the time between a cut-off broker's symptoms."""
-PAUSE_MS: Final = 4_000.0
-"""A broker that lost its session in a pause wrote no line for most of the session's timeout."""
-SESSION_TIMEOUTS_MS: Final = {"broker.session.timeout.ms": 9_000.0, "zookeeper.session.timeout.ms": 6_000.0}
-"""Defaults; ZooKeeper's is 18,000 from 2.5 on, and the shorter one errs to the later time."""
-_CAUGHT_UP: Final = re.compile(r"lastCaughtUpTimeMs: (\d{1,16})")
+END_MS: Final = 5_000.0
+"""A process that ends this shortly before the last line of all ended with the collection."""
+QUORUM_MS: Final = 1_500.0
+"""Shorter than the time after which a controller's silence costs it the quorum."""
+DISK_FORMS: Final = ("disk-full",)
 
 
 def facts_of(record: ImportRecord, events: Sequence[Line]) -> IncidentFacts:
     """The facts of a run. `events`: of `EVENTS_READ`, by time."""
-    by_name: defaultdict[str, list[Line]] = defaultdict(list)
-    for event in events:
-        by_name[event["event"]].append(event)
-    notices = sorted(record.notices, key=lambda one: one.wall_ms)
-    at = {one.name: record.began_ms for one in record.nodes}
-    for clock in record.clocks:
-        at[clock.node] = record.began_ms + clock.ahead_ms
+    evidence = Evidence(record, events)
+    by_name = evidence.by_name
     facts = IncidentFacts(began_ms=min((one["at_ms"] for one in by_name["role_changed"]), default=0.0))
-    ended = _ended_sessions(by_name, notices, at)
-    facts.dead = [_sharpened(window, ended, record) for window in _dead(by_name)]
-    _isolations(facts, record, by_name, notices, at, ended)
-    facts.full_disks = [
-        Window(file.node, full - at[file.node], None) for file in record.files for full in file.full_disk_at[:1]
-    ] + [Window(one["node"], one["at_ms"], None) for one in by_name["log_dir_failed"]]
+    ended = evidence.ended_sessions()
+    facts.stopped = _stopped(evidence)
+    facts.dead = [_sharpened(window, ended, evidence) for window in (*_dead(evidence), *_gone(evidence, ended, facts))]
+    find_isolations(facts, evidence, ended)
+    facts.full_disks = _full_disks(evidence)
     facts.quorum_lost = _quorum_lost(record, facts.dead)
+    _controllers(facts, evidence)
+    facts.links = _links(facts, evidence)
+    collected = {name for name, last_ms in evidence.last_ms.items() if last_ms > float("-inf")}
+    facts.has_members = evidence.has_members and all({one.node, one.peer} <= collected for one in facts.links)
     facts.cuts = cuts_of(by_name)
     facts.dual_leaders = dual_leaders_of(by_name, facts)
-    facts.unclean = unclean_of(by_name, notices, at)
+    facts.unclean = unclean_of(evidence)
     facts.forgotten = forgotten_of(by_name, facts.cuts)
     return facts
 
 
-def _dead(by_name: Mapping[str, list[Line]]) -> list[Window]:
-    starts = {(one["node"], one["incarnation"]): one["at_ms"] for one in by_name["node_started"]}
+# --- processes ---
+
+
+def _dead(evidence: Evidence) -> list[Window]:
+    starts = {(one["node"], one["incarnation"]): one["at_ms"] for one in evidence.by_name["node_started"]}
     return [
         Window(one["target"], one["at_ms"], starts.get((one["target"], one["life"] + 1)))
-        for one in by_name["machine_fault"]
+        for one in evidence.by_name["machine_fault"]
         if one["what"] == "kill"
     ]
 
 
-def _sharpened(window: Window, ended: Sequence[tuple[str, float]], record: ImportRecord) -> Window:
+def _gone(evidence: Evidence, ended: Sequence[tuple[str, float]], facts: IncidentFacts) -> list[Window]:
+    """Brokers whose lines end before the cluster lost them, and which have none afterwards."""
+    last = max(evidence.last_ms.values(), default=0.0)
+    return [
+        Window(node, evidence.last_ms[node], None)
+        for node, when in ended
+        if evidence.last_ms.get(node, float("inf")) < min(when, last - END_MS)
+        and not any(window.node == node and window.until_ms is None for window in facts.stopped)
+    ]
+
+
+def _stopped(evidence: Evidence) -> list[Window]:
+    """Orderly shutdowns, without those with which the collection ends."""
+    last = max(evidence.last_ms.values(), default=0.0)
+    return [
+        Window(node, since, until)
+        for node, since, until in evidence.stops()
+        if until is not None or since < last - END_MS
+    ][:WINDOWS_MAX]
+
+
+def _sharpened(window: Window, ended: Sequence[tuple[str, float]], evidence: Evidence) -> Window:
     """A dead process's time: of its last line, or of its last sign of life for the cluster."""
     until = window.until_ms if window.until_ms is not None else float("inf")
     noticed = [when for node, when in ended if node == window.node and window.since_ms <= when <= until + APART_MS]
     if not noticed:
         return window
-    properties = next((node.properties for node in record.nodes if node.name == window.node), {})
-    alive_ms = noticed[0] - _session_timeout_ms(properties)
+    alive_ms = noticed[0] - evidence.session_ms(window.node)
     return msgspec.structs.replace(window, since_ms=max(window.since_ms, alive_ms))
 
 
-def _session_timeout_ms(properties: Mapping[str, str]) -> float:
-    name = "broker.session.timeout.ms" if properties.get("process.roles") else "zookeeper.session.timeout.ms"
-    value = properties.get(name, "")
-    return float(value) if value.isdigit() else SESSION_TIMEOUTS_MS[name]
-
-
-def _caught_up(notices: Sequence[Noticed], at: Mapping[str, float]) -> list[tuple[str, float, float]]:
-    """(leader, its request's time, last time that a leaving replica caught up), from 3.6 on."""
-    found = []
-    for one in notices:
-        if one.what == "shrinking-isr":
-            times = [float(text) for text in _CAUGHT_UP.findall(one.fields.get("replica_ends", ""))]
-            if times:
-                found.append((one.node, one.wall_ms - at[one.node], max(times) - at[one.node]))
-    return found
-
-
-# --- nodes that were cut off, stood still, or lost their session ---
-
-
-def _isolations(
-    facts: IncidentFacts, record: ImportRecord, by_name: Mapping[str, list[Line]], notices: Sequence[Noticed],
-    at: Mapping[str, float], ended: Sequence[tuple[str, float]],
-) -> None:  # fmt: skip
-    """Put each end of a live broker's session into the list that explains it."""
-    symptoms: defaultdict[str, list[float]] = defaultdict(list)
-    for one in notices:
-        if one.what in SYMPTOMS:
-            silent = float(one.fields.get("silence_ms", 0)) if one.what == "session-slow" else 0.0
-            symptoms[one.node].append(one.wall_ms - at[one.node] - silent)
-    shrinks = _shrinks_alone(by_name["isr_change_asked"])
-    back: list[tuple[str, float]] = []
-    caught_up = _caught_up(notices, at)
-    for node, ended_ms in ended:
-        if any(_covers(window, node, ended_ms) for window in facts.dead):
-            continue
-        back_ms = _back(by_name, node, ended_ms)
-        since = max([ended_ms - NEAR_MS, *(until for name, until in back if name == node and until < ended_ms)])
-        until = back_ms if back_ms is not None else float("inf")
-        back.append((node, until))
-        own = _of_this_time([one for one in symptoms[node] if since <= one <= until], ended_ms)
-        alone = any(who == node and since <= when <= until for who, when in shrinks)
-        others = any(
-            one.what == "fetch-failed" and one.node != node and since <= one.wall_ms - at[one.node] <= until
-            for one in notices
-        )
-        silent_ms, silent_since = _silence(record, node, ended_ms, at[node])
-        began = min([*own, ended_ms]) if own else (silent_since if silent_ms else ended_ms)
-        known = [when for who, shrunk, when in caught_up if who == node and since <= shrunk <= until and when >= since]
-        began = min([began, *known]) if alone else began
-        window = Window(node, began, back_ms, len(own), silent_ms, alone)
-        if silent_ms >= PAUSE_MS and not any(one < silent_since + APART_MS for one in own):
-            facts.paused.append(window)
-        elif alone or others or by_name["broker_registration_committed"]:
-            facts.cut_off.append(window)
-        else:
-            facts.session_lost.append(window)
-    for windows in (facts.cut_off, facts.paused, facts.session_lost):
-        windows.sort(key=lambda one: one.since_ms)
-        windows[:] = _merged(windows)
-
-
-def _of_this_time(symptoms: Sequence[float], ended_ms: float) -> list[float]:
-    """Symptoms without those that a quiet time parts from the session's end."""
-    kept = [one for one in symptoms if one > ended_ms]
-    reached = ended_ms
-    for one in sorted((one for one in symptoms if one <= ended_ms), reverse=True):
-        if reached - one > QUIET_MS:
-            break
-        kept.append(one)
-        reached = one
-    return sorted(kept)
-
-
-def _ended_sessions(
-    by_name: Mapping[str, list[Line]], notices: Sequence[Noticed], at: Mapping[str, float]
-) -> list[tuple[str, float]]:
-    """(broker, time): fenced in KRaft, gone from ZooKeeper, or expired by its own lines."""
-    fenced = [
-        (f"broker-{one['broker']}", one["at_ms"])
-        for one in by_name["broker_registration_committed"]
-        if one["change"] == "fenced"
+def _full_disks(evidence: Evidence) -> list[Window]:
+    full = [
+        Window(file.node, at_ms - evidence.zero_ms[file.node], None)
+        for file in evidence.record.files
+        for at_ms in file.full_disk_at[:1]
     ]
-    fenced += [
-        (f"broker-{one.fields['number']}", one.wall_ms - at[one.node]) for one in notices if one.what == "fencing"
-    ]
-    gone = [
-        (f"broker-{broker}", one["at_ms"])
-        for one in by_name["brokers_seen"]
-        for broker in filter(None, one["removed"].split(","))
-    ]
-    expired = [
-        (one["node"], one["at_ms"])
-        for one in by_name["session_changed"]
-        if one["state"] == "expired" and one["node"].startswith("broker-")
-    ]
-    found: list[tuple[str, float]] = []
-    for node, ended_ms in sorted([*fenced, *gone, *expired], key=lambda one: one[1]):
-        if not any(name == node and ended_ms - known < NEAR_MS / 2 and not _between(by_name, node, known, ended_ms)
-                   for name, known in found):  # fmt: skip
-            found.append((node, ended_ms))
-    return found[:WINDOWS_MAX]
+    failed = [Window(one["node"], one["at_ms"], None) for one in evidence.by_name["log_dir_failed"]]
+    failed += [Window(one.notice.node, one.at_ms, None) for one in evidence.notices if one.notice.what in DISK_FORMS]
+    return sorted((*full, *failed), key=lambda one: one.since_ms)[:WINDOWS_MAX]
 
 
-def _between(by_name: Mapping[str, list[Line]], node: str, since_ms: float, until_ms: float) -> bool:
-    """Whether the node had come back between two ends of its session."""
-    back = _back(by_name, node, since_ms)
-    return back is not None and back < until_ms
-
-
-def _back(by_name: Mapping[str, list[Line]], node: str, ended_ms: float) -> float | None:
-    """Time at which the cluster had the broker again, after its session's end."""
-    number = int(node.rpartition("-")[2])
-    times = [
-        one["at_ms"]
-        for one in by_name["broker_registration_committed"]
-        if one["broker"] == number and one["change"] == "unfenced" and one["at_ms"] > ended_ms
-    ]
-    times += [
-        one["at_ms"]
-        for one in by_name["brokers_seen"]
-        if str(number) in one["added"].split(",") and one["at_ms"] > ended_ms
-    ]
-    times += [
-        one["at_ms"]
-        for one in by_name["session_changed"]
-        if one["node"] == node and one["state"] == "connected" and one["at_ms"] > ended_ms
-    ]
-    return min(times, default=None)
-
-
-def _covers(window: Window, node: str, when_ms: float) -> bool:
-    """Whether a dead process explains the end of its session at that time."""
-    until = window.until_ms if window.until_ms is not None else float("inf")
-    return window.node == node and window.since_ms - APART_MS <= when_ms <= until + NEAR_MS / 2
-
-
-def _shrinks_alone(requests: Iterable[Line]) -> list[tuple[str, float]]:
-    """(leader, time) of each request for an ISR of the leader alone."""
-    return [
-        (one["node"], one["at_ms"])
-        for one in requests
-        if one["change"] == "shrink" and one["now"] == one["node"].rpartition("-")[2]
-    ]
-
-
-def _silence(record: ImportRecord, node: str, when_ms: float, zero_ms: float) -> tuple[float, float]:
-    """(length, begin) of the time around `when_ms` without a line of the node; (0, 0): none."""
-    common: tuple[float, float] | None = None
-    for file in record.files:
-        if file.node != node:
-            continue
-        around = [
-            (since - zero_ms, since - zero_ms + length)
-            for length, since in file.silences
-            if since - zero_ms <= when_ms <= since - zero_ms + length
-        ]
-        if not around:
-            if file.first_ms - zero_ms <= when_ms <= file.last_ms - zero_ms:
-                return 0.0, 0.0
-            continue
-        low, high = around[0]
-        common = (low, high) if common is None else (max(common[0], low), min(common[1], high))
-    if common is None or common[1] - common[0] < 2 * APART_MS:
-        return 0.0, 0.0
-    return common[1] - common[0], common[0]
-
-
-def _merged(windows: Sequence[Window]) -> list[Window]:
-    """Windows of one node that overlap, as one."""
-    found: list[Window] = []
-    for one in windows:
-        same = next((at for at, known in enumerate(found) if known.node == one.node and _overlap(known, one)), None)
-        if same is None:
-            found.append(one)
-            continue
-        known = found[same]
-        open_end = known.until_ms is None or one.until_ms is None
-        found[same] = Window(
-            one.node, min(known.since_ms, one.since_ms),
-            None if open_end else max(known.until_ms or 0.0, one.until_ms or 0.0),
-            max(known.symptoms, one.symptoms), max(known.silent_ms, one.silent_ms), known.alone or one.alone,
-        )  # fmt: skip
-    return found
-
-
-def _overlap(one: Window, other: Window) -> bool:
-    end = one.until_ms if one.until_ms is not None else float("inf")
-    other_end = other.until_ms if other.until_ms is not None else float("inf")
-    return one.since_ms < other_end and other.since_ms < end
+# --- controllers of KRaft ---
 
 
 def _quorum_lost(record: ImportRecord, dead: Sequence[Window]) -> Window | None:
     """The time in which most controllers of a KRaft quorum did not run."""
     voters = [node.name for node in record.nodes if "controller" in node.roles and node.properties.get("process.roles")]
     down = [window for window in dead if window.node in voters]
-    for window in down:
-        at_once = {one.node for one in down if _overlap(window, one)}
-        if len(at_once) * 2 > len(voters) > 1:
-            ends = [one.until_ms for one in down if one.node in at_once]
+    for last in sorted(down, key=lambda one: one.since_ms):
+        at_once = [
+            one for one in down
+            if one.since_ms <= last.since_ms and (one.until_ms is None or one.until_ms > last.since_ms)
+        ]  # fmt: skip
+        names = sorted({one.node for one in at_once})
+        if len(names) * 2 > len(voters) > 1:
+            ends = [one.until_ms for one in at_once]
             until = None if None in ends else min(end for end in ends if end is not None)
-            return Window(", ".join(sorted(at_once)), max(one.since_ms for one in down if one.node in at_once), until)
+            return Window(", ".join(names), last.since_ms, until)
     return None
+
+
+def _controllers(facts: IncidentFacts, evidence: Evidence) -> None:
+    """Active controllers of KRaft that lost the quorum though they ran, and split quorums."""
+    if not evidence.is_kraft:
+        return
+    down = (*facts.dead, *facts.stopped)
+    known = (*facts.cut_off, *facts.paused)
+    facts.split = _split(evidence, down)
+    if facts.split is not None:
+        return
+    actives = [one for one in evidence.by_name["controller_changed"] if one["active"]]
+    for before, after in pairwise(actives):
+        node, when = before["node"], after["at_ms"]
+        if node == after["node"] or any(one.covers(node, when) for one in down):
+            continue
+        silent_ms, silent_since = evidence.silence(node, when)
+        own = [one.at_ms for one in evidence.of(node, "majority-away", "unreachable") if abs(one.at_ms - when) < END_MS]
+        window = Window(node, silent_since if silent_ms else min([*own, when]), None, len(own), silent_ms)
+        if any(overlap(window, one) and _together(evidence, node, one.node) for one in known):
+            continue
+        unheard = any(
+            one.notice.what == "unreachable" and one.notice.node != node and abs(one.at_ms - when) < END_MS
+            and _is_peer(evidence, one.notice.fields.get("peer", ""), node)
+            for one in evidence.notices
+        )  # fmt: skip
+        within = any(silent_since + APART_MS < one < silent_since + silent_ms for one in own)
+        if silent_ms > QUORUM_MS and unheard and not within:
+            facts.paused.append(msgspec.structs.replace(window, until_ms=silent_since + silent_ms))
+        elif any(one.notice.what == "majority-away" for one in evidence.of(node, "majority-away")) or len(own) > 1:
+            facts.cut_off.append(msgspec.structs.replace(window, until_ms=max([*own, when])))
+
+
+def _is_peer(evidence: Evidence, number: str, node: str) -> bool:
+    return any(one.name == node and str(one.number) == number for one in evidence.record.nodes)
+
+
+def _together(evidence: Evidence, node: str, other: str) -> bool:
+    """Whether two nodes are on one host, as far as their settings say."""
+    hosts = {one.name: host_of(one.properties) for one in evidence.record.nodes}
+    return node == other or (bool(hosts.get(node)) and hosts.get(node) == hosts.get(other))
+
+
+def host_of(properties: dict[str, str]) -> str:
+    """The host of a node's listeners; empty: its settings name none."""
+    for name in ("advertised.listeners", "listeners", "advertised.host.name", "host.name"):
+        first = properties.get(name, "").partition(",")[0].rpartition("/")[2]
+        if first:
+            return first.rpartition(":")[0] or first
+    return ""
+
+
+def _split(evidence: Evidence, down: Sequence[Window]) -> Window | None:
+    """The time in which most controllers lost most of the others at once."""
+    voters = {node.number: node.name for node in evidence.record.nodes if "controller" in node.roles}
+    if len(voters) < 3:
+        return None
+    lost: defaultdict[str, set[str]] = defaultdict(set)
+    times: list[float] = []
+    for one in evidence.notices:
+        peer = one.notice.fields.get("peer", "")
+        if one.notice.what == "unreachable" and one.notice.node in voters.values() and peer.lstrip("-").isdigit():
+            other = voters.get(int(peer))
+            if times and one.at_ms - times[-1] > NEAR_MS / 2:
+                lost.clear()
+                times.clear()
+            if other is not None and other != one.notice.node and evidence.ran(peer, one.at_ms, down):
+                lost[one.notice.node].add(other)
+                times.append(one.at_ms)
+            if sum(len(others) * 2 > len(voters) for others in lost.values()) * 2 > len(voters):
+                return Window(", ".join(sorted(lost)), times[0], None, len(times))
+    return None
+
+
+# --- links between brokers ---
+
+
+def _links(facts: IncidentFacts, evidence: Evidence) -> list[Link]:
+    """Pairs of brokers that could not reach each other although the cluster had both."""
+    gone = (*facts.cut_off, *facts.paused, *facts.session_lost, *facts.away, *facts.dead, *facts.stopped)
+    found: dict[tuple[str, str], list[float]] = defaultdict(list)
+    last = max(evidence.last_ms.values(), default=0.0)
+    for one in evidence.notices:
+        peer = one.notice.fields.get("source" if one.notice.what == "fetch-failed" else "number", "")
+        if one.notice.what not in ("fetch-failed", "order-unsent") or not peer.isdigit() or one.at_ms > last - END_MS:
+            continue
+        pair = (one.notice.node, f"broker-{peer}")
+        if not any(window.covers(name, one.at_ms) for window in gone for name in pair):
+            found[pair].append(one.at_ms)
+    for shrink in evidence.by_name["isr_change_asked"]:
+        if shrink["change"] != "shrink":
+            continue
+        for number in sorted({*shrink["was"].split(",")} - {*shrink["now"].split(",")}):
+            pair = (f"broker-{number}", shrink["node"])
+            if not any(window.covers(name, shrink["at_ms"]) for window in gone for name in pair):
+                found[pair].append(shrink["at_ms"])
+    links = [Link(node, peer, min(times), max(times)) for (node, peer), times in found.items()]
+    return sorted(links, key=lambda one: one.since_ms)[:WINDOWS_MAX]
+
+

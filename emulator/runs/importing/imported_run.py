@@ -12,11 +12,8 @@ of the segments at their places and writes the events.
 """
 
 import heapq
-import os
-import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Final
@@ -33,6 +30,7 @@ from emulator.runs.importing.clock_offsets import ClockMarks, registrations, sta
 from emulator.runs.importing.collected_nodes import CollectedNode
 from emulator.runs.importing.event_files import EventFiles
 from emulator.runs.importing.event_spool import EventSpool
+from emulator.runs.importing.folder_copies import copy_folder
 from emulator.runs.importing.import_record import (
     QUARANTINE_FILE,
     RECORD_FILE,
@@ -54,6 +52,7 @@ from emulator.runs.importing.replica_contents import (
     contents_of,
     is_metadata_log,
 )
+from emulator.runs.importing.replica_events import appended, final_epochs
 from protocol import events as e
 from protocol.ids import TopicPartition
 
@@ -63,7 +62,6 @@ METADATA_TOPIC: Final = "__cluster_metadata"
 COPIES_FOLDER: Final = "copies"
 QUARANTINED_MAX: Final = 200
 """Lines of each file in the quarantine; the record has their number."""
-COPIED_NAMES: Final = (".log", "-checkpoint", ".metadata", ".properties", "quorum-state", ".checkpoint")
 
 
 class _Node:
@@ -73,6 +71,7 @@ class _Node:
         self.collected = collected
         self.spool = spool
         self.markers: defaultdict[TopicPartition, list[Marker]] = defaultdict(list)
+        self.held: set[TopicPartition] = set()
         self.replicas: list[ReplicaContents] = []
         self.copies: list[ReplicaContents] = []
         self.story = NodeStory(collected.number, collected.roles, collected.version, _settings_text(collected))
@@ -122,13 +121,14 @@ class RunImport:
                     contents = contents_of(folder, partition, left)
                     left -= len(contents.batches)
                     found.append(contents)
+                    node.held.add(contents.place)
         for folder in node.collected.data:
             self._take(node, folder, Path(DATA_FOLDER, node.collected.name))
         for number, folder in enumerate(node.collected.copies, start=1):
             self._take(node, folder, Path(COPIES_FOLDER, f"{node.collected.name}-{number}"))
 
     def _take(self, node: _Node, folder: DataFolder, target: Path) -> None:
-        _copy(folder.path, self._out / target, folder.partitions)
+        copy_folder(folder.path, self._out / target, folder.partitions)
         node.places |= {folder.path / name: target / name for name in folder.partitions}
 
     def _read_metadata(self) -> None:
@@ -158,7 +158,10 @@ class RunImport:
     def _keep(self, node: _Node, timed: NodeEvent) -> None:
         marker = marker_of(node.spool.length, timed.wall_ms, timed.incarnation, timed.event)
         if marker is not None and isinstance(timed.event, e.OfPartition):
-            node.markers[timed.event.topic, timed.event.partition].append(marker)
+            place = (timed.event.topic, timed.event.partition)
+            markers = node.markers[place]
+            if place in node.held or not markers or (_removes(marker) and not any(map(_removes, markers))):
+                markers.append(marker)
         node.counts[timed.event.NAME] += 1
         self._marks.note(node.collected.name, timed)
         node.spool.append(timed)
@@ -232,14 +235,7 @@ class RunImport:
                 continue
             others = [batch for copy in copied[replica.place] for batch in copy.batches]
             for placed in place_batches(node.markers[replica.place], replica.batches, others, end):
-                batch = placed.batch
-                event = e.BatchAppended(
-                    topic=replica.place[0], partition=replica.place[1], base_offset=batch.base_offset,
-                    last_offset=batch.last_offset, leader_epoch=batch.epoch, digest=batch.digest,
-                    as_leader=placed.as_leader,
-                )  # fmt: skip
-                source = f"{replica.name}/{batch.file}@{batch.position}"
-                behind[placed.after].append(NodeEvent(placed.wall_ms, placed.incarnation, event, source))
+                behind[placed.after].append(appended(replica, placed))
         has_start = node.spool.length > 0
         if not has_start and (behind or node.replicas):
             files.begin(name, node.collected.roles, node.collected.version, end[0])
@@ -272,7 +268,7 @@ class RunImport:
         for one in due(float("inf")):
             yield one._replace(incarnation=incarnation)
         for replica in node.replicas:
-            yield from _final_epochs(replica, end)
+            yield from final_epochs(replica, end)
         stopped = e.NodeStopped(0, "the lines end here", "asked")
         yield NodeEvent(end[0], end[1], stopped, "end of the lines")
 
@@ -388,27 +384,17 @@ class RunImport:
                         file.write(msgspec.json.encode({**row, "text": text}) + b"\n")
 
 
+def _removes(marker: Marker) -> bool:
+    return marker.cut is not None and marker.log_end > marker.cut
+
+
 def _has_removed(node: _Node) -> bool:
     """Whether copies have all records that the node truncated."""
     return all(
         any(copy.place == place and copy.log_end >= marker.log_end for copy in node.copies)
         for place, markers in node.markers.items() for marker in markers
-        if marker.cut is not None and marker.log_end > marker.cut and place[0] != METADATA_TOPIC
+        if _removes(marker) and place[0] != METADATA_TOPIC
     )  # fmt: skip
-
-
-def _final_epochs(replica: ReplicaContents, end: tuple[float, int]) -> Iterator[NodeEvent]:
-    """The leader epochs of a replica's checkpoint, as the event of its last entry."""
-    if not replica.leader_epochs or is_metadata_log(replica.name):
-        return
-    *before, (epoch, offset) = replica.leader_epochs
-    previous = before[-1] if before else (-1, -1)
-    texts = [f"{one}:{start}" for one, start in replica.leader_epochs[-32:]]
-    event = e.LeaderEpochBegan(
-        topic=replica.place[0], partition=replica.place[1], leader_epoch=epoch, offset=offset,
-        previous_epoch=previous[0], previous_offset=previous[1], entries=len(before), epochs=" ".join(texts),
-    )  # fmt: skip
-    yield NodeEvent(end[0], end[1], event, f"{replica.name}/leader-epoch-checkpoint")
 
 
 def _last_batch_ms(node: _Node) -> float:
@@ -430,21 +416,3 @@ def _node_record(node: _Node) -> NodeRecord:
 
 def _noticed(node: _Node, notice: Notice) -> Noticed:
     return Noticed(node.collected.name, notice.wall_ms, notice.incarnation, notice.what, notice.fields, notice.source)
-
-
-def _copy(source: Path, target: Path, partitions: Sequence[str]) -> None:
-    """Put a log directory's files into the run, as hard links if possible, else as copies."""
-    for folder in (source, *(source / name for name in partitions)):
-        here = target / folder.relative_to(source)
-        here.mkdir(parents=True, exist_ok=True)
-        with os.scandir(folder) as entries:
-            names = [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
-        for name in names:
-            if not name.endswith(COPIED_NAMES) or (here / name).exists():
-                continue
-            with suppress(OSError):
-                os.link(folder / name, here / name)
-                continue
-            shutil.copyfile(folder / name, here / name)
-
-

@@ -9,9 +9,9 @@ from typing import Final
 
 import msgspec
 
-from emulator.runs.importing.fact_finding import facts_of
+from emulator.runs.importing.fact_finding import facts_of, host_of
 from emulator.runs.importing.import_record import ImportRecord, ReplicaRecord
-from emulator.runs.importing.incident_facts import Cut, IncidentFacts, Line, Window
+from emulator.runs.importing.incident_facts import UNKNOWN_END, Cut, IncidentFacts, Line, Window
 
 SHOWN_MAX: Final = 8
 FLAPS_MIN: Final = 2
@@ -47,7 +47,7 @@ class Recovery(msgspec.Struct, frozen=True):
 class Incident(msgspec.Struct):
     """An incident.
 
-    `fault`: one of the names in FAULTS; `what`: it in words. `lines`: the ten lines.
+    `fault`: one of the names in FAULTS; `what`: it in words. `lines`: the ten lines. `others`: further faults.
     """
 
     fault: str
@@ -60,6 +60,7 @@ class Incident(msgspec.Struct):
     unrecovered: list[Cut]
     advice: list[Advice]
     lost: list[LostRecord]
+    others: list[str]
 
 
 class _Fault(msgspec.Struct, frozen=True):
@@ -74,12 +75,14 @@ class _Fault(msgspec.Struct, frozen=True):
 def incident_of(record: ImportRecord, events: Sequence[Line], lost: Sequence[LostRecord] = ()) -> Incident:
     """The incident of an imported run. `events`: of `incident_facts.EVENTS_READ`, by time."""
     facts = facts_of(record, events)
-    fault = next((found for try_ in FAULTS.values() if (found := try_(record, facts)) is not None), None)
-    fault = fault or _Fault(NO_FAULT, "no fault of the cluster is in the lines", None, None)
+    faults = [found for try_ in FAULTS.values() if (found := try_(record, facts)) is not None]
+    fault = faults[0] if faults else _Fault(NO_FAULT, "no fault of the cluster is in the lines", None, None)
     recoveries, unrecovered = _recoveries(record.replicas, facts.cuts)
+    others = [one for one in faults[1:] if one.name != "unclean-election" or "unclean" not in fault.name]
     incident = Incident(
-        fault.name, fault.what, fault.since_ms, fault.until_ms, [], facts, recoveries, unrecovered, [], list(lost)
-    )
+        fault.name, fault.what, fault.since_ms, fault.until_ms, [], facts, recoveries, unrecovered, [], list(lost),
+        [f"{one.what}, from {clock(record, one.since_ms)} to {clock(record, one.until_ms)}" for one in others],
+    )  # fmt: skip
     incident.advice = _advice(record, incident)
     incident.lines = _lines(record, incident)
     return incident
@@ -97,7 +100,9 @@ def clock(record: ImportRecord, at_ms: float | None) -> str:
 
 
 def _cut_off(record: ImportRecord, facts: IncidentFacts) -> _Fault | None:
-    return _of_windows(record, facts.cut_off, "cut-off", "was cut off from the other nodes")
+    peers = any(one.alone for one in facts.cut_off)
+    what = "was cut off from the other nodes" if peers else "was cut off, from ZooKeeper or the controllers at least"
+    return _of_windows(record, facts.cut_off, "cut-off", what)
 
 
 def _paused(record: ImportRecord, facts: IncidentFacts) -> _Fault | None:
@@ -108,31 +113,55 @@ def _session_lost(record: ImportRecord, facts: IncidentFacts) -> _Fault | None:
     return _of_windows(record, facts.session_lost, "session-lost", "lost its session, and reached its peers")
 
 
+def _split(record: ImportRecord, facts: IncidentFacts) -> _Fault | None:
+    del record
+    window = facts.split
+    if window is None:
+        return None
+    what = f"the controllers were cut off from one another: {window.node}"
+    return _Fault("cut-off", what, window.since_ms, window.until_ms)
+
+
+def _away(record: ImportRecord, facts: IncidentFacts) -> _Fault | None:
+    return _of_windows(record, facts.away, "lost-contact", "was lost to the cluster; no collected line says why")
+
+
+def _link_cut(record: ImportRecord, facts: IncidentFacts) -> _Fault | None:
+    del record
+    if not facts.links:
+        return None
+    pairs = list(dict.fromkeys(f"{one.node} did not reach {one.peer}" for one in facts.links))
+    until = max(one.until_ms for one in facts.links)
+    if not facts.has_members:
+        what = f"{'; '.join(pairs[:SHOWN_MAX])}; no collected line says whether the cluster had both"
+        return _Fault("lost-contact", what, facts.links[0].since_ms, until)
+    what = f"a link failed, or a broker was slow: {'; '.join(pairs[:SHOWN_MAX])}, and the cluster had both"
+    return _Fault("link-cut", what, facts.links[0].since_ms, until)
+
+
+def _stopped(record: ImportRecord, facts: IncidentFacts) -> _Fault | None:
+    del record
+    if not facts.stopped:
+        return None
+    ends = [one.until_ms for one in facts.stopped]
+    until = None if None in ends else max(end for end in ends if end is not None)
+    nodes = list(dict.fromkeys(one.node for one in facts.stopped))
+    return _Fault("stopped", f"{', '.join(nodes)} shut down in good order", facts.stopped[0].since_ms, until)
+
+
 def _of_windows(record: ImportRecord, windows: Sequence[Window], name: str, what: str) -> _Fault | None:
     if not windows:
         return None
     node = max({one.node for one in windows}, key=lambda name: sum(one.node == name for one in windows))
     own = [one for one in windows if one.node == node]
     times = f", {len(own)} times" if len(own) >= FLAPS_MIN else ""
-    beside = [other.name for other in record.nodes if other.name != node and _same_host(record, node, other.name)]
+    hosts = {one.name: host_of(one.properties) for one in record.nodes}
+    beside = [one for one, host in hosts.items() if one != node and host and host == hosts.get(node)]
     others = sorted({one.node for one in windows} - {node})
     who = node + (f" (with {', '.join(beside)} on its host)" if beside else "")
     who += f", and {', '.join(others)}," if others else ""
     named = f"{name}-repeatedly" if len(own) >= FLAPS_MIN and name == "cut-off" else name
     return _Fault(named, f"{who} {what}{times}", own[0].since_ms, own[-1].until_ms)
-
-
-def _same_host(record: ImportRecord, node: str, other: str) -> bool:
-    hosts = {one.name: _host(one.properties) for one in record.nodes}
-    return bool(hosts.get(node)) and hosts[node] == hosts.get(other)
-
-
-def _host(properties: dict[str, str]) -> str:
-    for name in ("advertised.listeners", "listeners", "advertised.host.name", "host.name"):
-        first = properties.get(name, "").partition(",")[0].rpartition("/")[2]
-        if first:
-            return first.rpartition(":")[0] or first
-    return ""
 
 
 def _full_disk(record: ImportRecord, facts: IncidentFacts) -> _Fault | None:
@@ -199,7 +228,11 @@ FAULTS: Final[dict[str, Callable[[ImportRecord, IncidentFacts], _Fault | None]]]
     "unsynced-lost": _unsynced_lost,
     "died": _died,
     "session-lost": _session_lost,
+    "split": _split,
+    "link-cut": _link_cut,
+    "lost-contact": _away,
     "unclean-election": _unclean,
+    "stopped": _stopped,
 }
 """{fault: the function that finds it}, the most specific first."""
 
@@ -220,7 +253,8 @@ def _recoveries(replicas: Sequence[ReplicaRecord], cuts: Sequence[Cut]) -> tuple
             rest.append(cut)
             continue
         best = max(copies, key=lambda one: one.log_end)
-        found.append(Recovery(cut.node, cut.partition, cut.to, min(best.log_end, cut.log_end) - 1, best.folder))
+        last = best.log_end if cut.log_end == UNKNOWN_END else min(best.log_end, cut.log_end)
+        found.append(Recovery(cut.node, cut.partition, cut.to, last - 1, best.folder))
     return found, rest
 
 
@@ -274,6 +308,7 @@ def _lines(record: ImportRecord, incident: Incident) -> list[str]:
     lines = [f"fault: {incident.what}"]
     if incident.since_ms is not None:
         lines.append(f"from {clock(record, incident.since_ms)} to {clock(record, incident.until_ms)} (UTC)")
+    lines += [f"also: {one}" for one in incident.others]
     for one in facts.dual_leaders[:SHOWN_MAX]:
         lines.append(
             f"{one.partition}: {one.stale} (epoch {one.stale_epoch}) led on after {one.newer} (epoch {one.newer_epoch})"
@@ -286,14 +321,19 @@ def _lines(record: ImportRecord, incident: Incident) -> list[str]:
         )
     for cut in facts.cuts[:SHOWN_MAX]:
         lines.append(
-            f"{cut.partition}: {cut.node} truncated offsets {cut.to} to {cut.log_end - 1} at {clock(record, cut.at_ms)}"
-            f" ({cut.source})"
+            f"{cut.partition}: {cut.node} truncated {_offsets(cut)} at {clock(record, cut.at_ms)} ({cut.source})"
         )
     for lack in facts.forgotten[:SHOWN_MAX]:
         lines.append(f"{lack.partition}: {lack.node} had lost offsets {lack.log_end} to {lack.had - 1} with its disk")
     lines += _losses(record, incident)
     lines += [f"against it: {one.setting}: {one.reason}" for one in incident.advice]
     return lines
+
+
+def _offsets(cut: Cut) -> str:
+    if cut.log_end == UNKNOWN_END:
+        return f"the offsets from {cut.to} on"
+    return f"offsets {cut.to} to {cut.log_end - 1}"
 
 
 def _losses(record: ImportRecord, incident: Incident) -> list[str]:
@@ -310,6 +350,6 @@ def _losses(record: ImportRecord, incident: Incident) -> list[str]:
         )
     for cut in incident.unrecovered[:SHOWN_MAX]:
         lines.append(
-            f"{cut.partition}: no collected copy has offsets {cut.to} to {cut.log_end - 1} of {cut.node} any more"
+            f"{cut.partition}: no collected copy has {_offsets(cut)} of {cut.node} any more"
         )
     return lines

@@ -9,6 +9,10 @@ from typing import Any, Final
 import msgspec
 
 Line = Mapping[str, Any]
+NEAR_MS: Final = 60_000.0
+"""Symptoms this long before a session's end belong to it."""
+APART_MS: Final = 1_000.0
+UNKNOWN_END: Final = -1
 WINDOWS_MAX: Final = 1_000
 """Of each kind."""
 
@@ -26,6 +30,20 @@ class Window(msgspec.Struct, frozen=True):
     silent_ms: float = 0.0
     alone: bool = False
 
+    def covers(self, node: str, when_ms: float) -> bool:
+        """Whether the node's absence explains what others noticed of it at that time."""
+        until = self.until_ms if self.until_ms is not None else float("inf")
+        return self.node == node and self.since_ms - APART_MS <= when_ms <= until + NEAR_MS / 2
+
+
+class Link(msgspec.Struct, frozen=True):
+    """`node` did not reach `peer`, though the cluster had both."""
+
+    node: str
+    peer: str
+    since_ms: float
+    until_ms: float
+
 
 class DualLeader(msgspec.Struct, frozen=True):
     """Two leaders of one partition. `cut`: records that the stale one truncated afterwards."""
@@ -40,7 +58,7 @@ class DualLeader(msgspec.Struct, frozen=True):
 
 
 class Cut(msgspec.Struct, frozen=True):
-    """Records [to, log_end) that a replica removed.
+    """Records [to, log_end) that a replica removed. `log_end` may be UNKNOWN_END.
 
     `led`: it was their leader. `source`: the line.
     """
@@ -78,18 +96,27 @@ class Forgotten(msgspec.Struct, frozen=True):
 
 
 class IncidentFacts(msgspec.Struct):
-    """All facts of a run."""
+    """All facts of a run.
+
+    `has_members`: the lines say which brokers the cluster had. `away`: live brokers that the cluster lost, without a
+    line that says why. `split`: most controllers lost most of the others.
+    """
 
     cut_off: list[Window] = []
     paused: list[Window] = []
     dead: list[Window] = []
+    stopped: list[Window] = []
     session_lost: list[Window] = []
+    away: list[Window] = []
+    links: list[Link] = []
+    split: Window | None = None
     full_disks: list[Window] = []
     quorum_lost: Window | None = None
     dual_leaders: list[DualLeader] = []
     cuts: list[Cut] = []
     unclean: list[UncleanElection] = []
     forgotten: list[Forgotten] = []
+    has_members: bool = True
     began_ms: float = 0.0
     """First role of a partition: faults that ended before it harmed none."""
 
@@ -97,5 +124,6 @@ class IncidentFacts(msgspec.Struct):
 EVENTS_READ: Final = (
     "role_changed", "log_truncated", "log_loaded", "log_created", "isr_change_asked", "machine_fault", "node_started",
     "node_stopped", "session_changed", "brokers_seen", "broker_registration_committed", "partition_state_committed",
-    "state_decided", "log_dir_failed", "fetch_offset_reset", "controller_changed",
+    "state_decided", "log_dir_failed", "fetch_offset_reset", "controller_changed", "isr_change_ended",
+    "broker_lifecycle_changed",
 )  # fmt: skip

@@ -21,6 +21,8 @@ from protocol.ids import topic_partition_text
 from protocol.records.errors import RecordsError
 
 PAGE_FILE: Final = "incident.html"
+REPORT_FILE: Final = "report.html"
+"""Written by `faultline audit`; the page has a link to it if it is there."""
 _STYLE: Final = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a;"
     "background:#fff}table{border-collapse:collapse;width:100%;margin:1rem 0}td,th{border-bottom:1px solid #999;"
@@ -108,16 +110,17 @@ def _text(data: bytes | None) -> str | None:
 def write_page(run: Path, found: ImportedIncident) -> Path:
     """Write incident.html. Raises OSError."""
     path = run / PAGE_FILE
-    write_whole(path, page_of(run.name, found).encode())
+    write_whole(path, page_of(run.name, found, has_report=(run / REPORT_FILE).is_file()).encode())
     return path
 
 
-def page_of(name: str, found: ImportedIncident) -> str:
+def page_of(name: str, found: ImportedIncident, *, has_report: bool = False) -> str:
     """The page: the lines, then what they rest on. All text of the logs is escaped."""
     incident, record = found.incident, found.record
     parts = [f"<main><h1>{escape(incident.what)}</h1><ul>"]
     parts += [f"<li>{escape(line)}</li>" for line in incident.lines]
-    parts.append("</ul><h2>Nodes</h2>")
+    link = f'<p><a href="{REPORT_FILE}">Report of the audit, with the timeline</a></p>' if has_report else ""
+    parts.append(f"</ul>{link}<h2>Nodes</h2>")
     rows = [
         (node.name, node.version or "unknown", node.roles, str(node.incarnations), str(len(node.deaths)))
         for node in record.nodes

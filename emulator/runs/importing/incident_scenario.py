@@ -161,13 +161,14 @@ def _starts(
 def _faults(
     record: ImportRecord, incident: Incident, events: Sequence[Line], numbers: Mapping[str, int], began_ms: float
 ) -> list[_Step]:
-    """Cuts and heals, pauses, deaths and starts of the incident."""
+    """Cuts and heals, pauses, deaths, shutdowns and starts of the incident."""
     facts, steps = incident.facts, []
     for windows, begin, end in (
         (facts.cut_off, "cut: {{az: {0}}}", "heal: {{az: {0}}}"),
         (facts.paused, "pause: broker-{0}", "resume: broker-{0}"),
         (facts.session_lost, "cut: {{link: [{0}, session]}}", "heal: {{link: [{0}, session]}}"),
         (facts.dead, "kill: {0}", "start: {0}"),
+        (facts.stopped, "stop: {0}", "start: {0}"),
     ):
         for window in windows:
             number = numbers.get(window.node)

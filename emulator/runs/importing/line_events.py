@@ -38,6 +38,8 @@ class ReplicaFacts:
         self.high_watermark = UNKNOWN
         self.zk_version = UNKNOWN
         self.isr = ""
+        self.ordered_epoch = UNKNOWN
+        self.ordered_isr = ""
         self.reason: CutReason | None = None
         self.recovered: list[str] = []
         self.corrupted = UNKNOWN

@@ -7,6 +7,7 @@ numbers. So no text of a line reaches an event except through such a field.
 """
 
 import re
+from collections import Counter
 from string import Formatter
 from typing import Final, NamedTuple
 
@@ -26,6 +27,7 @@ FIELD_PATTERNS: Final[dict[str, str]] = {
     "under": r"(?:\(under-min-isr\))?",
     "done": r"\d{1,9}(?:/\d{1,9})?",
     "isr_epochs": _REST,
+    "recovery": r"[A-Z]{1,12}",
     "dir": r"[^\]\r\n]{0,1000}?",
     "dirs": _REST,
     "host": r"[^\s,()]{1,255}",
@@ -85,20 +87,27 @@ class Matcher(NamedTuple):
     expression: re.Pattern[bytes]
 
 
-def matcher(form: LineForm) -> Matcher:
-    """Compile a form."""
+def literals_of(form: LineForm) -> list[str]:
+    """The texts between a form's fields that are long enough to be searched."""
+    found = (literal for literal, *_ in Formatter().parse(form.text))
+    return [literal for literal in found if len(literal) >= NEEDLE_BYTES_MIN]
+
+
+def matcher(form: LineForm, common: Counter[str]) -> Matcher:
+    """Compile a form. `common`: how many forms of its loggers have a literal.
+
+    The needle is the rarest literal, of equally rare ones the longest: a prefix that all lines have tells nothing.
+    """
     parts: list[str] = []
     seen: set[str] = set()
-    needle = ""
+    needle = min(literals_of(form), key=lambda literal: (common[literal], -len(literal)))
     for literal, field, _, _ in Formatter().parse(form.text):
         parts.append(re.escape(literal))
-        needle = max(needle, literal, key=len)
         if field is None:
             continue
         pattern = FIELD_PATTERNS.get(field, _NUMBER)
         parts.append(f"(?:{pattern})" if field in seen else f"(?P<{field}>{pattern})")
         seen.add(field)
-    assert len(needle) >= NEEDLE_BYTES_MIN, form
     return Matcher(form, needle.encode(), re.compile("".join(parts).encode() + rb"\s*\Z", re.DOTALL))
 
 

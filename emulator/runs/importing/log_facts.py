@@ -1,12 +1,13 @@
 """Facts of an incident about logs and leaders: truncations, dual leaders, elections. Pure."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
-from emulator.runs.importing.import_record import Noticed
+from emulator.runs.importing.incident_evidence import Evidence
 from emulator.runs.importing.incident_facts import (
+    UNKNOWN_END,
     WINDOWS_MAX,
     Cut,
     DualLeader,
@@ -17,6 +18,7 @@ from emulator.runs.importing.incident_facts import (
 )
 from protocol.ids import TopicPartition, topic_partition_text
 
+UNKNOWN: Final = -1
 STALE_MS: Final = 100.0
 """A replaced leader learns of its successor within this time, without a fault."""
 
@@ -29,15 +31,16 @@ def cuts_of(by_name: Mapping[str, list[Line]]) -> list[Cut]:
     roles = by_name["role_changed"]
     found = []
     for one in by_name["log_truncated"]:
-        if not one["effective"] or one["topic"].startswith("__cluster") or one["to"] >= one["log_end"]:
+        if not one["effective"] or one["topic"].startswith("__cluster"):
             continue
+        log_end = one["log_end"] if one["log_end"] > one["to"] else UNKNOWN_END
         led = any(
             role["node"] == one["node"] and role["role"] == "leader" and _place(role) == _place(one)
             and role["at_ms"] <= one["at_ms"]
             for role in roles
         )  # fmt: skip
         found.append(
-            Cut(one["node"], _place(one), one["at_ms"], one["to"], one["log_end"], one["reason"], led, one["cause"])
+            Cut(one["node"], _place(one), one["at_ms"], one["to"], log_end, one["reason"], led, one["cause"])
         )
     return found
 
@@ -70,11 +73,56 @@ def dual_leaders_of(by_name: Mapping[str, list[Line]], facts: IncidentFacts) -> 
     return found[:WINDOWS_MAX]
 
 
-def unclean_of(
-    by_name: Mapping[str, list[Line]], notices: Sequence[Noticed], at: Mapping[str, float]
-) -> list[UncleanElection]:
+class _State(NamedTuple):
+    """A state of a partition in ZooKeeper, as a line has it. `leader` -1: none, or unknown."""
+
+    at_ms: float
+    leader: int
+    leader_epoch: int
+    isr: frozenset[str]
+    unclean: bool = False
+
+
+def _states(by_name: Mapping[str, list[Line]]) -> dict[str, list[_State]]:
+    """{partition: its states, by leader epoch and time}.
+
+    They are of the controller, of leaders and of their ISR changes.
+    """
+    found: defaultdict[str, list[_State]] = defaultdict(list)
+    for one in (*by_name["state_decided"], *by_name["role_changed"], *by_name["isr_change_ended"]):
+        if one["isr"] and (one["event"] != "role_changed" or one["role"] == "leader") and one["leader_epoch"] >= 0:
+            leader = one.get("leader", UNKNOWN)
+            unclean = one.get("reason") == "unclean-election"
+            state = _State(one["at_ms"], leader, one["leader_epoch"], frozenset(one["isr"].split(",")), unclean)
+            found[_place(one)].append(state)
+    for one in by_name["isr_change_asked"]:
+        both = frozenset(one["now"].split(",")) if one["change"] == "shrink" else frozenset(
+            (*one["was"].split(","), *one["now"].split(","))
+        )  # fmt: skip
+        if one["leader_epoch"] >= 0:
+            found[_place(one)].append(_State(one["at_ms"], UNKNOWN, one["leader_epoch"], both))
+    for states in found.values():
+        states.sort(key=lambda state: (state.leader_epoch, state.at_ms))
+    return found
+
+
+def _unclean_with_zookeeper(by_name: Mapping[str, list[Line]]) -> Iterator[UncleanElection]:
+    """Leaders that the states before their election do not have in sync."""
+    for place, states in _states(by_name).items():
+        in_sync, leader = frozenset[str](), UNKNOWN
+        for state in states:
+            if state.leader >= 0 and state.leader != leader:
+                if state.unclean or (in_sync and str(state.leader) not in in_sync):
+                    yield UncleanElection(place, state.leader, state.leader_epoch, state.at_ms)
+                leader = state.leader
+            in_sync = state.isr
+
+
+def unclean_of(evidence: Evidence) -> list[UncleanElection]:
+    """Elections from outside the in-sync replicas."""
     found: dict[tuple[str, int], UncleanElection] = {}
     before: dict[str, Line] = {}
+    by_name = evidence.by_name
     for one in by_name["partition_state_committed"]:
         place, known = _place(one), before.get(_place(one))
         before[place] = one
@@ -83,14 +131,16 @@ def unclean_of(
         eligible = {*known["isr"].split(","), *known["elr"].split(",")}
         if str(one["leader"]) not in eligible or one["recovering"]:
             found[place, one["leader"]] = UncleanElection(place, one["leader"], one["leader_epoch"], one["at_ms"])
-    for notice in notices:
+    for when, notice in evidence.notices:
         if notice.what in ("unclean-election", "unclean-change") and not before:
             text = notice.fields.get("tp") or notice.fields.get("any_tp") or notice.fields.get("old_tp") or ""
             place = text.strip("[]").replace(",", "-")
             leader = int(notice.fields.get("leader", -1))
-            when = notice.wall_ms - at[notice.node]
             epoch = int(notice.fields.get("leader_epoch", -1))
             found.setdefault((place, leader), UncleanElection(place, leader, epoch, when))
+    if not before and not evidence.is_kraft:
+        for election in _unclean_with_zookeeper(by_name):
+            found.setdefault((election.partition, election.leader), election)
     return sorted(found.values(), key=lambda one: one.at_ms)
 
 
@@ -98,6 +148,12 @@ def forgotten_of(by_name: Mapping[str, list[Line]], cuts: Sequence[Cut]) -> list
     """Leaders that loaded a shorter log than a follower had copied, or than they had."""
     found: dict[tuple[str, str], Forgotten] = {}
     loads = [one for one in by_name["log_loaded"] if not one["topic"].startswith("__cluster")]
+    known_loads = {(one["node"], one["incarnation"], _place(one)) for one in loads}
+    for role in by_name["role_changed"]:  # lines of a load are not collected, or of a version that writes none
+        key = (role["node"], role["incarnation"], _place(role))
+        if role["incarnation"] > 1 and key not in known_loads:
+            known_loads.add(key)
+            loads.append(role)
     for load in loads:
         place, node = _place(load), load["node"]
         known = [

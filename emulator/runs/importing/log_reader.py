@@ -11,7 +11,7 @@ from datetime import tzinfo
 from typing import Final, NamedTuple
 
 from emulator.runs.importing.byte_lines import ByteLines
-from emulator.runs.importing.line_forms import Found, Matcher, fields_of, matcher
+from emulator.runs.importing.line_forms import Found, Matcher, fields_of, literals_of, matcher
 from emulator.runs.importing.line_layouts import KNOWN_PATTERNS, LineLayout
 from emulator.runs.importing.line_table import FORMS, SHORT_LOGGERS
 
@@ -32,7 +32,7 @@ _CONTINUES: Final = re.compile(
 """Lines that Java writes after an entry: frames of a stack, causes, values of settings."""
 CONFIG: Final = b"KafkaConfig values:"
 """First line of a start's settings, which follow on lines of their own."""
-BEGINNINGS: Final = frozenset(("process-begins", "server-starts", "controller-starts"))
+BEGINNINGS: Final = frozenset(("process-begins", "server-starts", "broker-starts", "controller-starts"))
 """Forms of a process's start, of which the time of the entry before matters."""
 _INDENTED: Final = (b"\t", b" ", b"")
 """Beginnings of lines that continue an entry."""
@@ -52,8 +52,9 @@ class Dispatch:
 
     def __init__(self) -> None:
         self.of_logger: defaultdict[bytes, list[Matcher]] = defaultdict(list)
+        common = Counter(literal for form in FORMS for literal in literals_of(form))
         for form in FORMS:
-            compiled = matcher(form)
+            compiled = matcher(form, common)
             for name in form.logger.split("|"):
                 self.of_logger[name.encode()].append(compiled)
         names = [name.decode() for name in self.of_logger]
@@ -74,6 +75,7 @@ class Dispatch:
 def _full_names(names: Iterable[str]) -> Iterator[str]:
     """Loggers' names, of short ones with their packages; of long ones the last part is enough."""
     for name in names:
+        assert len(name) >= KEY_BYTES - 1 or name in SHORT_LOGGERS, name
         yield from SHORT_LOGGERS.get(name, (name,))
 
 
@@ -86,11 +88,14 @@ class LogReader:
     After `found`: `lines`, `entries`, `first_ms` and `last_ms` of its entries, `damage` (of which DAMAGE_SHOWN_MAX are
     kept, `damaged` counts all), `backwards`: entries whose time is more than BACKWARDS_MS before their predecessor's.
     `silences`: the longest times without an entry, as (its length, since when) in ms.
+
+    `after_ms`: time of the last entry of the file before, of rotated ones.
     """
 
-    def __init__(self, source: ByteLines, layout: LineLayout) -> None:
+    def __init__(self, source: ByteLines, layout: LineLayout, after_ms: float | None = None) -> None:
         self._source = source
         self._layout = layout
+        self._after_ms = after_ms
         self.lines = 0
         self.entries = 0
         self.first_ms: float | None = None
@@ -157,18 +162,20 @@ class LogReader:
     def _matched(self, line: bytes, number: int, before: bytes) -> Found | None:
         """The match of a whole entry; None: no form has it."""
         logger = line[line.rfind(b"(") + 1 : -1]
+        header: tuple[float, bytes] | None = None
         for one in DISPATCH.of_logger.get(logger[logger.rfind(b".") + 1 :], ()):
             if one.needle not in line:
                 continue
-            header = self._header(line)
             if header is None:
-                self._damaged(number, "truncated", line)
-                return None
+                header = self._header(line)
+                if header is None:
+                    self._damaged(number, "truncated", line)
+                    return None
             wall_ms, message = header
             fields = fields_of(one, message)
             if fields is not None:
                 name = one.form.name
-                before_ms = self._time_of(before, wall_ms) if name in BEGINNINGS else wall_ms
+                before_ms = self._time_before(before, wall_ms) if name in BEGINNINGS else wall_ms
                 return Found(wall_ms, name, fields, number, before_ms)
         return None
 
@@ -182,6 +189,12 @@ class LogReader:
         wall_ms = base_ms + int(minute) * 60_000 + int(second) * 1_000 + int(millis)
         return wall_ms, line[begin : line.rfind(b" (")]
 
+    def _time_before(self, line: bytes, wall_ms: float) -> float:
+        """Time of the entry before a start: a line, or the last one of the file before."""
+        if line or self._after_ms is None:
+            return self._time_of(line, wall_ms)
+        return min(self._after_ms, wall_ms)
+
     def _time_of(self, line: bytes, default: float) -> float:
         """Time of an entry, whole or not."""
         header = self._layout.header(line) or self._layout.header(line + b" (x)")
@@ -190,7 +203,7 @@ class LogReader:
     def _config(self, line: bytes, number: int, before: bytes) -> Iterator[Found]:
         found = self._layout.header(line + b" (kafka.server.KafkaConfig)")
         if found is not None:
-            yield Found(found.wall_ms, "config", {}, number, self._time_of(before, found.wall_ms))
+            yield Found(found.wall_ms, "config", {}, number, self._time_before(before, found.wall_ms))
 
     def _others(self, block: list[bytes]) -> Iterator[Found]:
         header, match = self._layout.header, DISPATCH.match
@@ -205,7 +218,7 @@ class LogReader:
                 continue
             self.entries += 1
             self._last = line
-            before_ms = self.last_ms
+            before_ms = self.last_ms if self.last_ms is not None else self._after_ms
             self._note_time(found.wall_ms)
             matched = match(found.logger, found.message)
             if matched is not None:
@@ -246,6 +259,8 @@ class LogReader:
     def _note_time(self, at: float) -> None:
         if self.last_ms is None:
             self.first_ms = at
+            if self._after_ms is not None and at - self._after_ms >= SILENCE_MS:
+                self.silences.append((at - self._after_ms, self._after_ms))
         elif at < self.last_ms:
             self.backwards += self.last_ms - at > BACKWARDS_MS
             return
@@ -263,12 +278,17 @@ class LogReader:
 
 
 def layout_of(sample: Sequence[bytes], layouts: Sequence[LineLayout]) -> LineLayout | None:
-    """The layout that most lines of a sample fit; None: fewer than STRAY_LINES_MIN fit any."""
-    fitting = {
-        index: sum(_fits(layout, line) for line in sample[:SAMPLE_LINES]) for index, layout in enumerate(layouts)
-    }
-    best = max(fitting, key=lambda index: (fitting[index], -index), default=None)
-    if best is None or fitting[best] < min(STRAY_LINES_MIN, max(1, len(sample))):
+    """The layout that most lines of a sample fit.
+
+    None: fewer than STRAY_LINES_MIN fit any, and the others do not all continue an entry.
+    """
+    lines = [line for line in sample[:SAMPLE_LINES] if line.strip()]
+    fitting = {index: [line for line in lines if _fits(layout, line)] for index, layout in enumerate(layouts)}
+    best = max(fitting, key=lambda index: (len(fitting[index]), -index), default=None)
+    if best is None or not fitting[best]:
+        return None
+    begun = {id(line) for line in fitting[best]}
+    if len(begun) < STRAY_LINES_MIN and not all(id(line) in begun or _CONTINUES.match(line) for line in lines):
         return None
     return layouts[best]
 

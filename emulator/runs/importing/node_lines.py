@@ -52,6 +52,7 @@ class NodeLines:
     def __init__(self, logs: tuple[LogFile, ...], progress: Callable[[int], None]) -> None:
         self._logs = logs
         self._progress = progress
+        self._last_ms: dict[str, float] = {}
         self.reports: list[FileReport] = []
 
     def __iter__(self) -> Iterator[OfFile]:
@@ -65,7 +66,8 @@ class NodeLines:
 
     def _lines_of(self, file: LogFile) -> Iterator[OfFile]:
         source = ByteLines(file.path)
-        reader = LogReader(source, file.layout)
+        kind = kind_of(file.shown)
+        reader = LogReader(source, file.layout, self._last_ms.get(kind))
         error = ""
         before = 0
         try:
@@ -77,6 +79,8 @@ class NodeLines:
         except (DamagedArchive, OSError) as problem:
             error = str(problem)
         self._progress(source.read_bytes - before)
+        if reader.last_ms is not None:
+            self._last_ms[kind] = max(reader.last_ms, self._last_ms.get(kind, reader.last_ms))
         self.reports.append(
             FileReport(
                 file.shown, reader.lines, reader.entries, reader.first_ms, reader.last_ms, tuple(reader.damage),

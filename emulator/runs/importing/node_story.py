@@ -18,11 +18,17 @@ from emulator.runs.importing.replica_lines import ReplicaLines
 from protocol import events as e
 from protocol.kinds import CutReason, ExitKind, IgnoredReason
 
-_STARTS: Final = frozenset(("process-begins", "server-starts", "controller-starts"))
+_STARTS: Final = frozenset(("process-begins", "server-starts", "broker-starts", "controller-starts"))
 _ENDS: Final = frozenset(("shutting-down", "shut-down", "signal"))
 REPEATS_KEPT_MAX: Final = 4_096
 NOTICES_MAX: Final = 20_000
 """The last ones of a node are kept."""
+RECURRING: Final = frozenset(
+    ("session-slow", "session-connected", "fetch-failed", "heartbeat-late", "unreachable", "order-unsent")
+)
+"""Forms of lines that threads may write alike at once."""
+RECURRING_MS: Final = 1_000
+"""Of recurring lines about one node, a notice is kept this often."""
 SAME_START_MS: Final = 5_000
 """A start writes its settings, then that it starts, within this time."""
 
@@ -49,6 +55,7 @@ class NodeStory(ReplicaLines, ControllerLines):
         self._seen_starts: set[str] = set()
         self._began_ms = 0.0
         self._busy = False
+        self._noticed: dict[tuple[str, str], float] = {}
         self._recent: dict[tuple[float, str, tuple[str, ...]], str] = {}
         self._handlers: dict[str, Callable[[dict[str, str]], None]] = {
             "truncating": self._truncating,
@@ -82,7 +89,6 @@ class NodeStory(ReplicaLines, ControllerLines):
             "to-epoch-end": lambda fields: self._reason(fields, CutReason.EPOCH),
             "below-high-watermark": self._below,
             "was-below-high-watermark": self._below,
-            "fenced": lambda fields: None,
             "failed": self._failed,
             "elected-as-leader": lambda fields: None,
             "elected": self._elected,
@@ -95,6 +101,7 @@ class NodeStory(ReplicaLines, ControllerLines):
             "broker-failure": lambda fields: self._brokers_handled(fields, "failure"),
             "partition-online": self._partition_online,
             "replica-left-isr": self._replica_left,
+            "new-isr": self._new_isr,
             "order-of-old-controller": lambda fields: self._ignored(fields, IgnoredReason.OLD_CONTROLLER),
             "order-of-old-epoch": lambda fields: self._ignored(fields, IgnoredReason.OLD_EPOCH),
             "order-of-same-epoch": lambda fields: self._ignored(fields, IgnoredReason.OLD_EPOCH),
@@ -177,14 +184,22 @@ class NodeStory(ReplicaLines, ControllerLines):
         self._began_ms, self._busy, self._clean = at, False, True
         self._seen_starts = set()
         self._replicas.clear()
+        self._session_state = ""
         self._emit(e.NodeStarted(self._roles, self._az, self._version, self._version, self._settings))
 
     def _notice(self, found: Found) -> None:
+        if found.form in RECURRING:
+            key = (found.form, found.fields.get("peer", ""))
+            if found.wall_ms - self._noticed.get(key, float("-inf")) < RECURRING_MS:
+                return
+            if len(self._noticed) > REPEATS_KEPT_MAX:
+                self._noticed.clear()
+            self._noticed[key] = found.wall_ms
         self.notices.append(Notice(found.wall_ms, self.incarnation, found.form, found.fields, self._source))
 
     def _is_repeat(self, found: Found) -> bool:
         """The same line once more: a doubled line, or a file that was collected twice."""
-        if found.form in ("session-connected", "fetch-failed", "heartbeat-late"):
+        if found.form in RECURRING:
             return False
         key = (found.wall_ms, found.form, tuple(found.fields.values()))
         if key in self._recent:

@@ -107,8 +107,9 @@ class ReplicaLines(LineEvents):
     def _role(self, fields: dict[str, str], role: str, leader: int) -> None:
         place, replica = self._place(fields), self._replica(fields)
         replica.leader, replica.leader_epoch = leader, int(fields["leader_epoch"])
-        replica.isr = ids_in_line(fields.get("isr", ""))
-        replica.zk_version = number_in_line(fields, "zk_version")
+        ordered = replica.ordered_epoch == replica.leader_epoch
+        replica.isr = ids_in_line(fields.get("isr", replica.ordered_isr if ordered else ""))
+        replica.zk_version = number_in_line(fields, "zk_version", replica.zk_version if ordered else UNKNOWN)
         replica.log_end = max(replica.log_end, 0) if "log_end" not in fields else int(fields["log_end"])
         replica.high_watermark = number_in_line(fields, "high_watermark", max(replica.high_watermark, 0))
         self._emit(
@@ -129,6 +130,8 @@ class ReplicaLines(LineEvents):
         """
         replica = self._replica(fields)
         leader, epoch = int(fields["leader"]), int(fields["leader_epoch"])
+        replica.ordered_epoch, replica.ordered_isr = epoch, ids_in_line(fields["isr"])
+        replica.zk_version = number_in_line(fields, "zk_version", replica.zk_version)
         logged = self._logs_followers or (self._logs_leaders and leader == self.number)
         if leader < 0 or epoch <= replica.leader_epoch or logged:
             return

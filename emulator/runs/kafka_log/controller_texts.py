@@ -84,7 +84,7 @@ _ONLINE = (
 
 STATE_CHANGE: dict[str, Pattern] = {
     # `{position}`: NewPartition, OfflinePartition or OnlinePartition; `{isr_list}`: "1, 2"; `{isr_epochs}`: the same
-    # with brokers' epochs, which are unknown.
+    # with brokers' epochs, which are unknown; `{recovery}`: RECOVERING after an unclean election, else RECOVERED.
     "partition-online": pattern(
         STATE_CHANGE_LOGGER,
         (
@@ -95,11 +95,11 @@ STATE_CHANGE: dict[str, Pattern] = {
                 "Changed partition {tp} from {position} to OnlinePartition with state LeaderAndIsr(leader={leader}, "
                 "leaderEpoch={leader_epoch}, isr=List({isr_list}), zkVersion={zk_version})",
             ),
-            ("3.2", _ONLINE + "isr=List({isr_list}), leaderRecoveryState=RECOVERED, zkVersion={zk_version})"),
-            ("3.3", _ONLINE + "isr=List({isr_list}), leaderRecoveryState=RECOVERED, partitionEpoch={zk_version})"),
+            ("3.2", _ONLINE + "isr=List({isr_list}), leaderRecoveryState={recovery}, zkVersion={zk_version})"),
+            ("3.3", _ONLINE + "isr=List({isr_list}), leaderRecoveryState={recovery}, partitionEpoch={zk_version})"),
             (
                 "3.5",
-                _ONLINE + "isrWithBrokerEpoch=List({isr_epochs}), leaderRecoveryState=RECOVERED, "
+                _ONLINE + "isrWithBrokerEpoch=List({isr_epochs}), leaderRecoveryState={recovery}, "
                 "partitionEpoch={zk_version})",
             ),
         ),
@@ -120,6 +120,12 @@ STATE_CHANGE: dict[str, Pattern] = {
                 "Partition {tp} state changed to (Leader:{leader},ISR:{isr},LeaderEpoch:{leader_epoch},"
                 "ZkVersion:{zk_version},ControllerEpoch:{controller_epoch}) after removing replica {replica} from the "
                 "ISR as part of transition to OfflineReplica",
+            ),
+            (
+                "3.2",
+                "Partition {tp} state changed to (Leader:{leader},ISR:{isr},LeaderRecoveryState:{recovery},"
+                "LeaderEpoch:{leader_epoch},ZkVersion:{zk_version},ControllerEpoch:{controller_epoch}) after removing "
+                "replica {replica} from the ISR as part of transition to OfflineReplica",
             ),
         ),
         prefix=_BY_CONTROLLER,

@@ -213,6 +213,17 @@ FETCHER: dict[str, Pattern] = {
         ),
         prefix=_FETCHER_PREFIX,
     ),
+    # Kafka's line goes on with the request.
+    "fetch-failed": pattern(
+        _FETCHER,
+        (
+            ("0.8.2", "Error in fetch kafka.server.ReplicaFetcherThread$FetchRequest"),
+            ("0.11", "Error in fetch to broker {source}, request (type=FetchRequest, replicaId={broker})"),
+            ("1.1", "Error in response for fetch request (type=FetchRequest, replicaId={broker})"),
+        ),
+        prefix=_FETCHER_PREFIX,
+        level=WARN,
+    ),
     "failed": pattern(_FETCHER, (("2.3", "Partition {tp} marked as failed"),), prefix=_FETCHER_PREFIX, level=WARN),
     # `{host}`: the node's name; `{map}`: HashMap in KRaft mode, else Map.
     "fetcher-added": pattern(

@@ -14,6 +14,8 @@ from emulator.runs.kafka_log.fetcher_texts import FETCHER
 from emulator.runs.kafka_log.log_dir_texts import LOG_DIRS
 from emulator.runs.kafka_log.log_texts import LOG, PARTITION
 from emulator.runs.kafka_log.pattern import LogLine, Pattern, written
+from emulator.runs.kafka_log.process_rendering import ProcessRendering
+from emulator.runs.kafka_log.process_texts import CONNECTIONS, PROCESSES
 from emulator.runs.kafka_log.quorum_texts import QUORUM
 from emulator.topology import broker_name
 from protocol import events as e
@@ -21,7 +23,9 @@ from protocol.gates import Gates
 from protocol.ids import NO_LEADER, TopicPartition, topic_partition_text
 from protocol.kinds import CutReason, IgnoredReason
 
-PATTERNS: dict[str, Pattern] = {**LOG, **PARTITION, **FETCHER, **CONTROLLER, **STATE_CHANGE, **LOG_DIRS, **QUORUM}
+PATTERNS: dict[str, Pattern] = {
+    **PROCESSES, **CONNECTIONS, **LOG, **PARTITION, **FETCHER, **CONTROLLER, **STATE_CHANGE, **LOG_DIRS, **QUORUM,
+}  # fmt: skip
 
 POSITIONS = {
     "created": "NewPartition",
@@ -36,6 +40,8 @@ POSITIONS = {
 Other reasons move none to online.
 """
 
+NO_ANSWER = "no answer to a fetch"
+"""Reason of a delayed fetch: the connection was lost, or the response did not come in time."""
 Step = tuple[int, str]
 """(incarnation, cause): events of one input have it in common."""
 
@@ -49,7 +55,7 @@ class Written(msgspec.Struct, frozen=True):
 
 
 class Broker(msgspec.Struct, frozen=True):
-    """The broker of the lines: broker.id, its gates, and the name of its log directory.
+    """The broker of the lines: broker.id, its gates, its log directory's name, its node's name.
 
     Several log directories are folders of it.
     """
@@ -57,12 +63,13 @@ class Broker(msgspec.Struct, frozen=True):
     number: int
     gates: Gates
     log_directory: str
+    node: str = ""
 
     def path(self, directory: str) -> str:
         return f"{self.log_directory}/{directory}" if directory else self.log_directory
 
 
-class Rendering:
+class Rendering(ProcessRendering):
     """Renders the events of one broker.
 
     Per partition it keeps facts that Kafka's lines have and single events do not: the leader that the broker follows,
@@ -70,6 +77,7 @@ class Rendering:
     """
 
     def __init__(self, broker: Broker) -> None:
+        super().__init__()
         self._broker = broker
         self._leader: dict[TopicPartition, int] = {}
         self._zk_version: dict[TopicPartition, int] = {}
@@ -82,6 +90,10 @@ class Rendering:
         self._step: Step = (0, "")
         self._lines: list[LogLine] = []
         self._by_event: dict[type[e.Event], Callable[[Any], None]] = {
+            e.NodeStarted: self._node_started,
+            e.NodeStopped: self._node_stopped,
+            e.SessionChanged: self._session_changed,
+            e.ConnectionChanged: lambda event: self._connection_changed(event, self._broker.node, self._step[1]),
             e.LogLoaded: self._log_loaded,
             e.LogCreated: self._log_created,
             e.LogDirFailed: self._log_dir_failed,
@@ -107,8 +119,8 @@ class Rendering:
 
     @property
     def rendered(self) -> tuple[str, ...]:
-        """Names of the events that become lines."""
-        return tuple(kind.NAME for kind in self._by_event)
+        """Names of the events that become lines, without those of level wire."""
+        return tuple(kind.NAME for kind in self._by_event if kind is not e.ConnectionChanged)
 
     def begin_life(self, broker: Broker) -> None:
         """A new incarnation, perhaps with another version."""
@@ -256,6 +268,8 @@ class Rendering:
                 self._removed_before(topic_partition, event)
                 kind = "Map" if self._quorum is None else "HashMap"
                 self._add("fetcher-added", event, host=broker_name(event.source), map=kind)
+            case "delayed" if event.reason == NO_ANSWER:
+                self._add("fetch-failed", event)
             case "failed":
                 if event.reason == "FENCED_LEADER_EPOCH":
                     self._add("fenced", event)
@@ -352,9 +366,13 @@ class Rendering:
             brokers = event.isr.split(",")
             epochs = ", ".join(f"BrokerState(brokerId={broker}, brokerEpoch=-1)" for broker in brokers)
             position = POSITIONS[event.reason]
-            self._add("partition-online", event, position=position, isr_list=", ".join(brokers), isr_epochs=epochs)
+            recovery = "RECOVERING" if event.reason == "unclean-election" else "RECOVERED"
+            self._add(
+                "partition-online", event, position=position, isr_list=", ".join(brokers), isr_epochs=epochs,
+                recovery=recovery,
+            )  # fmt: skip
         elif event.reason == "offline-replica":
-            self._add("replica-left-isr", event)
+            self._add("replica-left-isr", event, recovery="RECOVERED")
 
 
 def _committed(quorum: e.QuorumStateChanged) -> int:

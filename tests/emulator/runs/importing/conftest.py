@@ -1,7 +1,7 @@
 """Imported runs of real brokers, each imported once."""
 
 from collections.abc import Callable, Iterator
-from datetime import UTC
+from datetime import UTC, tzinfo
 from pathlib import Path
 
 import pytest
@@ -14,10 +14,12 @@ from emulator.runs.importing.log_reader import known_layouts
 from tests.real_logs import unpacked
 
 
-def import_folders(out: Path, *folders: Path, sent: Iterator[Sent] | None = None) -> ImportRecord:
+def import_folders(
+    out: Path, *folders: Path, sent: Iterator[Sent] | None = None, zone: tzinfo = UTC
+) -> ImportRecord:
     """Import folders as the command does."""
     out.mkdir(parents=True)
-    collected = collect(folders, known_layouts(None, UTC))
+    collected = collect(folders, known_layouts(None, zone))
     return RunImport(out, collected.nodes, lambda read_bytes: None).run(sent, collected.unread)
 
 

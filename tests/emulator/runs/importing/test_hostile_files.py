@@ -91,6 +91,15 @@ def test_links_and_paths_lead_nowhere(tmp_path: Path) -> None:
     assert not list((tmp_path / "run" / "data").rglob("*.log"))
 
 
+def test_data_of_zookeeper_is_named_as_unread(tmp_path: Path) -> None:
+    (tmp_path / "in" / "broker-0").mkdir(parents=True)
+    (tmp_path / "in" / "broker-0" / "server.log").write_text(lines_of(5))
+    (tmp_path / "in" / "zk" / "version-2").mkdir(parents=True)
+    (tmp_path / "in" / "zk" / "version-2" / "log.100000001").write_bytes(b"ZKLG" + b"\0" * 64)
+    record = import_folders(tmp_path / "run", tmp_path / "in")
+    assert [(name, "not read" in why) for name, why in record.unread] == [("zk/version-2", True)]
+
+
 def test_a_folder_without_a_brokers_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "notes.log").write_text("hello\n" * 10)
     with pytest.raises(NothingCollected, match="holds no broker's log lines"):

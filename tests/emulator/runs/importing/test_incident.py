@@ -106,6 +106,12 @@ def logs(run: Path, name: str) -> dict[str, list[tuple[object, object]]]:
     return {node: [(entry[1], entry[2]) for entry in replica.log] for node, replica in replicas.items()}
 
 
+def test_the_page_links_the_report_that_is_there(imported: Imported, tmp_path: Path) -> None:
+    found = read_incident(imported("az-isolated-leader@3.9"))
+    assert 'href="report.html"' in page_of("run", found, has_report=True)
+    assert "report.html" not in page_of("run", found)
+
+
 def test_the_page_escapes_what_comes_from_files(imported: Imported) -> None:
     run = imported("az-isolated-leader@3.9")
     found = read_incident(run)

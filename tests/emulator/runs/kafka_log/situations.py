@@ -1,7 +1,7 @@
 """Possible events of a broker, with the versions that have them. Broker 0, partition t-0."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from emulator.runs.kafka_log.rendering import Broker, Rendering, Written
 from protocol import events as e
@@ -44,7 +44,42 @@ def ignored(epoch: int, reason: str) -> e.LeaderAndIsrIgnored:
     return e.LeaderAndIsrIgnored(*T0, epoch, 4, 7, reason, **ORDER)
 
 
+TIMER: Final = "timed out"
+"""Reason of an event that a timer caused."""
+
+
+def connection(purpose: str, *changes: str, reason: str = "") -> tuple[e.Event, ...]:
+    return tuple(e.ConnectionChanged("broker-0.1#7", "broker-1", purpose, one, reason) for one in changes)
+
+
+def ends(purpose: str) -> tuple[e.Event, ...]:
+    """Refused, lost, timed out, closed."""
+    return (
+        *connection(purpose, "opening", "refused"), *connection(purpose, "opening", "opened", "lost"),
+        *connection(purpose, "opening", "opened", "closed", reason=TIMER),
+        *connection(purpose, "opening", "opened", "closed"),
+    )  # fmt: skip
+
+
+def session(state: str) -> e.SessionChanged:
+    return e.SessionChanged(4294967313, state, "broker-0", "session-1")
+
+
 SITUATIONS: dict[str, Situation] = {
+    # processes, sessions, connections
+    "its process starts": ("0.8.2", "4.4", (e.NodeStarted("broker", "az-0", "", ""),)),
+    "it receives SIGTERM": ("0.8.2", "4.4", (e.NodeStopped(0, "stopped", "asked"),)),
+    "the run is over": ("0.8.2", "4.4", (e.NodeStopped(0, "the run is over", "asked"),)),
+    "its session begins": ("0.8.2", "3.9", (session("connected"),)),
+    "its session's connection breaks": ("0.8.2", "3.9", (session("disconnected"),)),
+    "its session expires": ("0.8.2", "3.9", (session("expired"),)),
+    "a follower's connections end": ("0.8.2", "4.4", ends("fetcher")),
+    "a controller's connections end": ("0.8.2", "3.9", ends("controller")),
+    "connections to the quorum end": ("3.3", "4.4", ends("quorum")),
+    "connections to the active controller end": ("3.3", "4.4", ends("node-to-controller")),
+    "another broker's connection ends": ("0.8.2", "4.4", (e.ConnectionChanged(
+        "broker-1.1#7", "broker-1", "fetcher", "lost", ""),)),
+    "a fetch is not answered": ("0.8.2", "4.4", (fetcher("delayed", "no answer to a fetch"),)),
     # logs
     "a follower cuts below its high watermark": ("0.11", "2.8", (FOLLOWS, cut(2, "epoch"))),
     "a follower has nothing to cut": ("0.11", "2.8", (FOLLOWS, cut(6, "epoch"))),
@@ -131,6 +166,8 @@ SITUATIONS: dict[str, Situation] = {
     "from 3.0 on two segments are recovered": ("3.0", "4.4", (e.LogLoaded(*T0, 0, 57, 50, False, "0,42", 42),)),
     "from 3.0 on its ISR has changed": ("3.0", "4.4", (e.IsrChangeEnded(*T0, "0", "done", 9, 1, 5, 2),)),
     "from 3.0 on a partition is created": ("3.0", "3.9", (decided("created"),)),
+    "from 3.0 on a leader is elected outside the ISR": ("3.0", "3.9", (decided("unclean-election"),)),
+    "from 3.0 on a dead replica leaves the ISR": ("3.0", "3.9", (decided("offline-replica", 3),)),
     # KRaft
     "in KRaft an ISR alone changes": ("3.3", "4.4", (OBSERVES, e.RoleChanged(*T0, "leader", 0, 4, 4, 1, 6, 3, "0,1"))),
     "in KRaft it begins to follow": ("3.3", "4.4", (OBSERVES, fetcher("added"))),
@@ -154,9 +191,10 @@ SITUATIONS: dict[str, Situation] = {
 
 def lines_of(version: str, events: tuple[e.Event, ...], ibp: str | None = None) -> list[str]:
     """Without the clock."""
-    rendering = Rendering(Broker(0, gates_for(version, ibp), "data/broker-0"))
-    step = (1, "broker-2.1#3/5")
-    return [str(line).partition("] ")[2] for line in rendering.lines(Written(event, 0.0, step) for event in events)]
+    rendering = Rendering(Broker(0, gates_for(version, ibp), "data/broker-0", "broker-0"))
+    causes = ("timer:limit" if getattr(event, "reason", "") == TIMER else "broker-2.1#3/5" for event in events)
+    written = [Written(event, 0.0, (1, cause)) for event, cause in zip(events, causes, strict=True)]
+    return [str(line).partition("] ")[2] for line in rendering.lines(written)]
 
 
 def as_text(situation: Situation) -> Iterator[str]:

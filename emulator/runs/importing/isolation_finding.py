@@ -1,0 +1,197 @@
+"""Live nodes that the cluster lost: cut off, standing still, or without their session. Pure.
+
+A live broker writes lines while it cannot reach ZooKeeper or its controllers. So a broker that stood still is known by
+its silence, or by ZooKeeper's client: it had not heard from its server for longer than a live one waits.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from emulator.runs.importing.incident_evidence import LAG, Evidence
+from emulator.runs.importing.incident_facts import APART_MS, NEAR_MS, IncidentFacts, Line, Window
+
+SYMPTOMS: Final = (
+    "session-slow", "session-lost", "session-expired", "heartbeat-late", "fetch-failed", "unreachable",
+)  # fmt: skip
+"""Notices of a node that cannot reach others."""
+SYMPTOM_SOURCES: Final = (*SYMPTOMS, "session-connected", "session-timeout", "registered", "started")
+"""A node that writes none of these, ever, may be cut off without a line of it."""
+QUIET_MS: Final = 12_000.0
+"""Longer than the time between a cut-off broker's symptoms."""
+PAUSE_MS: Final = 4_000.0
+"""A broker that lost its session in a pause wrote no line for most of the session's timeout."""
+BACK_MS: Final = 2_000.0
+"""ZooKeeper's client connects again within this time, if it can."""
+PAUSED_SHARE: Final = 0.85
+"""Share of the session's timeout that only a client that stood still waits.
+
+A live one waits two thirds.
+"""
+_CAUGHT_UP: Final = re.compile(r"lastCaughtUpTimeMs: (\d{1,16})")
+
+
+def find_isolations(facts: IncidentFacts, evidence: Evidence, ended: Sequence[tuple[str, float]]) -> None:
+    """Put each end of a live broker's session into the list that explains it."""
+    shrinks = [one for one in evidence.by_name["isr_change_asked"] if one["change"] == "shrink"]
+    caught_up = _caught_up(evidence)
+    back: list[tuple[str, float]] = []
+    down = (*facts.dead, *facts.stopped)
+    for node, ended_ms in ended:
+        if any(window.covers(node, ended_ms) for window in down):
+            continue
+        back_ms = evidence.back_ms(node, ended_ms)
+        since = max([ended_ms - NEAR_MS, *(until for name, until in back if name == node and until < ended_ms)])
+        until = back_ms if back_ms is not None else float("inf")
+        back.append((node, until))
+        own = _of_this_time(_symptoms(evidence, node, (since, until), down), ended_ms)
+        silent_ms, silent_since = evidence.silence(node, ended_ms)
+        alone = any(_is_alone(one) and one["node"] == node and since <= one["at_ms"] <= until for one in shrinks)
+        began = min([*own, ended_ms]) if own else (silent_since if silent_ms else ended_ms)
+        known = [when for who, shrunk, when in caught_up if who == node and since <= shrunk <= until and when >= since]
+        began = min([began, *known]) if alone else began
+        window = Window(node, began, back_ms, len(own), silent_ms, alone)
+        if _stood_still(evidence, node, own, (since, until), (silent_ms, silent_since), ended_ms):
+            facts.paused.append(msgspec.structs.replace(window, since_ms=silent_since if silent_ms else began))
+        elif not own and not _has_symptom_lines(evidence, node):
+            facts.away.append(window)
+        elif _reached_peers(evidence, window, ended_ms, shrinks, known):
+            facts.session_lost.append(window)
+        else:
+            facts.cut_off.append(window)
+    for windows in (facts.cut_off, facts.paused, facts.session_lost, facts.away):
+        windows.sort(key=lambda one: one.since_ms)
+        windows[:] = merged(windows)
+
+
+def merged(windows: Sequence[Window]) -> list[Window]:
+    """Windows of one node that overlap, as one."""
+    found: list[Window] = []
+    for one in windows:
+        same = next((at for at, known in enumerate(found) if known.node == one.node and overlap(known, one)), None)
+        if same is None:
+            found.append(one)
+            continue
+        known = found[same]
+        open_end = known.until_ms is None or one.until_ms is None
+        found[same] = Window(
+            one.node, min(known.since_ms, one.since_ms),
+            None if open_end else max(known.until_ms or 0.0, one.until_ms or 0.0),
+            max(known.symptoms, one.symptoms), max(known.silent_ms, one.silent_ms), known.alone or one.alone,
+        )  # fmt: skip
+    return found
+
+
+def overlap(one: Window, other: Window) -> bool:
+    end = one.until_ms if one.until_ms is not None else float("inf")
+    other_end = other.until_ms if other.until_ms is not None else float("inf")
+    return one.since_ms < other_end and other.since_ms < end
+
+
+def _symptoms(
+    evidence: Evidence, node: str, time: tuple[float, float], down: Sequence[Window]
+) -> list[float]:
+    """Times of a node's symptoms; of ZooKeeper's client, the time since when it had not heard.
+
+    That it did not reach a node that did not run is none.
+    """
+    found = []
+    since, until = time
+    for one in evidence.of(node, *SYMPTOMS):
+        peer = one.notice.fields.get("peer")
+        if peer and not (evidence.ran(peer, one.at_ms, down) and evidence.up_ms[node] <= one.at_ms):
+            continue
+        silent = float(one.notice.fields.get("silence_ms") or 0)
+        at_ms = one.at_ms - (silent if silent < PAUSED_SHARE * evidence.session_ms(node) else 0.0)
+        if since <= at_ms <= until:
+            found.append(at_ms)
+    return found
+
+
+def _of_this_time(symptoms: Sequence[float], ended_ms: float) -> list[float]:
+    """Symptoms without those that a quiet time parts from the session's end."""
+    kept = [one for one in symptoms if one > ended_ms]
+    reached = ended_ms
+    for one in sorted((one for one in symptoms if one <= ended_ms), reverse=True):
+        if reached - one > QUIET_MS:
+            break
+        kept.append(one)
+        reached = one
+    return sorted(kept)
+
+
+def _stood_still(
+    evidence: Evidence, node: str, own: Sequence[float], time: tuple[float, float], silence: tuple[float, float],
+    ended_ms: float,
+) -> bool:  # fmt: skip
+    """Whether the node stood still: `own` symptoms and its `silence` around the session's end.
+
+    With ZooKeeper a client that stood still learns at once that its session is over; one that was cut off tries on.
+    """
+    session_ms = evidence.session_ms(node)
+    waited = [
+        float(one.notice.fields.get("silence_ms") or 0) for one in evidence.of(node, "session-slow")
+        if time[0] <= one.at_ms <= time[1] + APART_MS
+    ]  # fmt: skip
+    if any(one >= PAUSED_SHARE * session_ms for one in waited):
+        return True
+    silent_ms, silent_since = silence
+    silent_until = silent_since + silent_ms
+    if silent_ms < max(PAUSE_MS, session_ms / 2) or not _has_symptom_lines(evidence, node):
+        return False
+    if any(one < silent_until - APART_MS for one in own):
+        return False
+    if evidence.is_kraft:
+        return silent_until >= ended_ms
+    return any(
+        silent_until <= one.at_ms <= silent_until + BACK_MS
+        for one in evidence.of(node, "session-expired", "session-connected")
+    )
+
+
+def _has_symptom_lines(evidence: Evidence, node: str) -> bool:
+    """Whether the collected lines of a node would have symptoms, if it had any."""
+    return any(True for _ in evidence.of(node, *SYMPTOM_SOURCES)) or any(
+        one["node"] == node for one in evidence.by_name["broker_lifecycle_changed"]
+    )
+
+
+def _is_alone(shrink: Line) -> bool:
+    return bool(shrink["now"] == shrink["node"].rpartition("-")[2])
+
+
+def _reached_peers(
+    evidence: Evidence, window: Window, ended_ms: float, shrinks: Sequence[Line], caught_up: Sequence[float]
+) -> bool:
+    """Whether a broker without its session still reached other brokers, as far as the lines say."""
+    node, until = window.node, window.until_ms if window.until_ms is not None else float("inf")
+    number = node.rpartition("-")[2]
+    if window.alone:
+        return bool(caught_up) and max(caught_up) > ended_ms - 2 * APART_MS
+    if any(window.since_ms <= one.at_ms <= until for one in evidence.of(node, "fetch-failed")):
+        return False
+    if any(window.since_ms < one.at_ms < until - APART_MS for one in evidence.of(node, "fenced")):
+        return True  # a leader answered
+    away = any(
+        one["node"] != node and window.since_ms <= one["at_ms"] <= until
+        and number in one["was"].split(",") and number not in one["now"].split(",")
+        for one in shrinks
+    ) or any(
+        one.notice.what == "fetch-failed" and one.notice.fields.get("source") == number
+        and window.since_ms <= one.at_ms <= until
+        for one in evidence.notices
+    )  # fmt: skip
+    return not away and until - window.since_ms > 1.5 * evidence.setting_ms(node, LAG) + QUIET_MS
+
+
+def _caught_up(evidence: Evidence) -> list[tuple[str, float, float]]:
+    """(leader, its request's time, last time that a leaving replica caught up), from 3.6 on."""
+    found = []
+    for one in evidence.notices:
+        if one.notice.what == "shrinking-isr":
+            times = [float(text) for text in _CAUGHT_UP.findall(one.notice.fields.get("replica_ends", ""))]
+            if times:
+                found.append((one.notice.node, one.at_ms, max(times) - evidence.zero_ms[one.notice.node]))
+    return found
