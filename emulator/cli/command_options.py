@@ -295,6 +295,9 @@ class FuzzOptions:
     files: Files = ()
     """A .properties file of brokers or clients with fixed values; repeatable."""
     kafka_version: KafkaVersion = None
+    metadata: Metadata | None = None
+    """Store of the clusters' metadata; by default that of the settings files, else ZooKeeper up
+    to Kafka 3.2 and KRaft from 3.3 on."""
     seed: int = 1
     """Seed of the random choices."""
     out: Path | None = None
