@@ -238,13 +238,12 @@ class LiveCluster:
 
     async def _machine(self, ask: r.Machine, until_s: float) -> dict[str, Any]:
         """Carry out a machine fault. `until_s`: deadline of the answer. Raises Refused, Died."""
-        before = self._returning.registrations()
         done = await self.machines.do(ask)
         self.mailbox.watch_running()
         if ask.fault != "start":
             return done
         limit_s = max(REGISTERED_S, until_s - ANSWERING_S - trio.current_time())
-        await self._returning.until_registered(done["machines"], before, limit_s)
+        await self._returning.until_registered(done["machines"], limit_s)
         return done | (done["machines"][0] if len(done["machines"]) == 1 else {})
 
     async def status(self) -> dict[str, Any]:
