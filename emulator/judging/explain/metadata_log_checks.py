@@ -9,11 +9,13 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from controller.kraft.metadata_image import BrokerRegistration, MetadataImage, PartitionRegistration
+from emulator.faults.machine_fault_kinds import LoseDisk
 from emulator.judging.explain.broken_promises import Broken
 from emulator.judging.explain.kraft_settled import controller_parts, members_of
 from emulator.machines.node.quorum_member import QuorumMember
 from emulator.topology import KRAFT
 from emulator.worlds.simulated.world import SimulatedWorld
+from protocol.events import MachineFault
 from protocol.gates import gates_for
 from protocol.ids import BrokerId, Offset, TopicPartition
 from protocol.records.metadata_records import (
@@ -45,6 +47,22 @@ def metadata_log_broken(world: SimulatedWorld, version: str) -> Iterator[Broken]
         shrinks_at_restart=gates.new_incarnation_leaves_isrs,
     )
     yield from _terms(members_of(world))
+
+
+LOST_VOTE = "kraft-quorum 1: a voter without its disk has forgotten its vote, and what it had committed"
+LOST_METADATA = "kraft-quorum 1: a majority of the voters lost their disks, and the metadata with them"
+OF_QUORUM = frozenset({"metadata-log", "quorum-leader", "exit"})
+
+
+def lost_disks_rule(world: SimulatedWorld, what: str) -> str:
+    """The rule by which lost disks of voters allow a broken promise; "": none."""
+    topology = world.topology
+    voters = set(topology.initial_controllers or topology.voters.values()) if topology.metadata == KRAFT else set()
+    faults = (entry[5] for entry in world.trace.entries if isinstance(entry[5], MachineFault))
+    lost = {fault.target for fault in faults if fault.what == LoseDisk.VERB} & voters
+    if 2 * len(lost) > len(voters):
+        return LOST_METADATA
+    return LOST_VOTE if lost and what in OF_QUORUM else ""
 
 
 def _different(logs: Mapping[str, list[MetadataBatch]]) -> Iterator[Broken]:
@@ -142,6 +160,8 @@ def _state(place: TopicPartition, was: PartitionRegistration | None, now: Partit
         text = f"{name}: in leader epoch {now.leader_epoch} the leader was {was.leader}, then {now.leader}"
         yield Broken("state", text, place)
     electable = {*was.isr, *was.elr, *was.last_known_elr}
+    if (was.adding or was.removing) and not (now.adding or now.removing):
+        electable |= set(now.isr)  # the ISR that ends a reassignment, and its leader, are one change
     if now.leader not in (-1, was.leader) and now.leader not in electable and not now.recovering:
         text = f"{name}: {now.leader} was elected; the ISR was {list(was.isr)}, the ELR {list(was.elr)}"
         yield Broken("election", text, place)
