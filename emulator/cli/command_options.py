@@ -326,6 +326,9 @@ class UpOptions:
     controllers: Controllers | None = None
     """In KRaft: controllers in nodes of their own (separate, the default), or brokers that are
     controllers too (combined)."""
+    initial_controllers: int | None = None
+    """In KRaft from 3.9 on: number of controllers that vote at first. The voters are in the
+    metadata log then, and change (KIP-853). By default all vote, for good."""
     speed: float | None = None
     """Factor of the clock; by default the topology's, else 1."""
     seed: int = 1
