@@ -51,7 +51,7 @@ def metadata_log_broken(world: SimulatedWorld, version: str) -> Iterator[Broken]
 
 LOST_VOTE = "kraft-quorum 1: a voter without its disk has forgotten its vote, and what it had committed"
 LOST_METADATA = "kraft-quorum 1: a majority of the voters lost their disks, and the metadata with them"
-OF_QUORUM = frozenset({"metadata-log", "quorum-leader", "exit"})
+OF_QUORUM = frozenset({"metadata-log", "quorum-leader", "exit", "dead"})
 
 
 def lost_disks_rule(world: SimulatedWorld, what: str) -> str:
