@@ -101,6 +101,11 @@ class Topology(msgspec.Struct, frozen=True):
         return tuple(sorted({node.az for node in self.nodes if node.az}))
 
 
+def quorum_nodes(topology: Topology) -> frozenset[str]:
+    """Names of KRaft's controllers, which keep the metadata log on disk; with ZooKeeper none."""
+    return frozenset(topology.voters.values()) if topology.metadata == KRAFT else frozenset()
+
+
 PATTERN = frozenset("*?[")
 """Characters of a name that stand for others, as a shell has them."""
 

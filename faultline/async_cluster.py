@@ -56,6 +56,7 @@ class AsyncCluster:
         settings: Mapping[str, Setting] | None = None,
         metadata: Metadata | None = None,
         controllers: Controllers | None = None,
+        initial_controllers: int | None = None,
         seed: int = 1,
         directory: Path | str | None = None,
         ready_s: float = 60.0,
@@ -63,6 +64,7 @@ class AsyncCluster:
         self._topology = topology
         self._settings = options_of(kafka_version, settings)
         self._metadata, self._controllers = metadata, controllers
+        self._initial_controllers = initial_controllers
         self._seed = seed
         self._directory = Path(directory) if directory is not None else None
         self._ready_s = ready_s
@@ -87,7 +89,7 @@ class AsyncCluster:
         name = PROGRAM_PREFIX + directory.name
         options = UpOptions(
             name=name, settings=self._settings, metadata=self._metadata, controllers=self._controllers,
-            seed=self._seed, out=directory, kafka=True,
+            initial_controllers=self._initial_controllers, seed=self._seed, out=directory, kafka=True,
         )  # fmt: skip
         try:
             run, _account = await trio.to_thread.run_sync(prepared, options, self._topology)
@@ -292,6 +294,16 @@ class AsyncCluster:
             await self._do(r.CreateTopic(name, brokers, settings=own))
         else:
             await self._do(r.CreateTopic(name, partitions=partitions, replicas=replicas, settings=own))
+
+    # --- the quorum of KRaft ---
+
+    async def add_controller(self, controller: str) -> None:
+        """Make a running controller a voter (KIP-853); returns when that is committed."""
+        await self._do(r.AddController(controller))
+
+    async def remove_controller(self, controller: str) -> None:
+        """Take a controller from the voters; returns when that is committed (KIP-853)."""
+        await self._do(r.RemoveController(controller))
 
     async def settle(self, limit_s: float = 30.0) -> bool:
         """Wait for one leader of every partition, with its living replicas in sync and equal logs.

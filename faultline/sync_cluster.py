@@ -48,6 +48,7 @@ class Cluster:
         settings: any Kafka settings, for every broker: `{"min.insync.replicas": 2}`.
         metadata: "zookeeper" or "kraft"; by default ZooKeeper up to 3.2, KRaft from 3.3 on.
         controllers: in KRaft mode nodes of their own ("separate", the default), or brokers, too ("combined").
+        initial_controllers: in KRaft from 3.9 on, number of voters at first; they change (KIP-853). By default static.
         seed: seed of all random choices.
         directory: the run's, new or empty; by default a new one below the system's directory for temporary files.
         ready_s: time limit for the cluster to become ready, in seconds.
@@ -112,6 +113,8 @@ class Cluster:
     # --- topics ---
 
     create_topic = blocking(AsyncCluster.create_topic)
+    add_controller = blocking(AsyncCluster.add_controller)
+    remove_controller = blocking(AsyncCluster.remove_controller)
     settle = blocking(AsyncCluster.settle)
 
     # --- the audit ---

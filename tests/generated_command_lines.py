@@ -110,6 +110,7 @@ USABLE_NAMED: Final[dict[str, tuple[str, ...]]] = {
     "topic": ("t",),
     "values": ("a",),
     "broker": ("broker-0", "all"),
+    "controller": ("controller-0",),
 }
 COSTLY: Final[dict[str, tuple[str, ...]]] = {
     "sim": ("--seeds",),

@@ -1,15 +1,16 @@
-"""`python -m verification.kill_anywhere [--runs N] [--first SEED] [--world sim|network]`.
+"""Deaths anywhere: `python -m verification.kill_anywhere [--runs N] [--metadata M]`.
 
-A node dies at any moment, many times. Each seed picks a catalogue scenario, a version of it, a broker or session
-server, and a moment: a step of the script, or a storage operation after it. The node is killed (or loses power),
-started again, and in the end all faults are ended. A run is good when no assertion failed, the cluster has settled, and
-the version's promises under these settings were kept; where a rule of docs/semantics.md allows a violation, the run
-names it.
+A node dies at any moment, many times. Each seed picks a catalogue scenario, a version of it, a broker, a controller or
+a session server, and a moment: a step of the script, or a storage operation after it. The node is killed (or loses
+power), started again, and in the end all faults are ended. A run is good when no assertion failed, the cluster has
+settled, and the version's promises under these settings were kept; where a rule of docs/semantics.md allows a
+violation, the run names it.
 
 With --orderly no node dies: a broker is stopped in an orderly way between two steps, and started again. Settings, roles
 and responses must then be as without it.
 
-The simulated world uses all cores and writes verification/results/kill_anywhere.json. Exit code 1 if a run failed, with
+The simulated world uses all cores and writes verification/results/kill_anywhere.json (with --metadata kraft
+kill_anywhere_kraft.json). Exit code 1 if a run failed, with
 the command that plays it again; 3 if the timers of every network run were late.
 """
 
@@ -26,7 +27,7 @@ from typing import Any
 import msgspec
 
 from emulator.cli.commands.run_scenario import DEFAULT_SPEED
-from emulator.judging.crash_testing.crash_plan import Plan, resolved_for, versions_of
+from emulator.judging.crash_testing.crash_plan import Plan, resolved_for, scenario_of, versions_of
 from emulator.judging.crash_testing.crash_seeds import (
     DeathResult,
     DeathsOptions,
@@ -39,7 +40,8 @@ from emulator.runs.resolve import Resolved
 from emulator.runs.scenario_sources import catalogue
 from emulator.runs.timeout_limits import timer_limit_ms
 from emulator.toplevel_errors import ended
-from protocol.versions import LADDER
+from emulator.topology import KRAFT, ZOOKEEPER
+from protocol.versions import VERSIONS
 from verification.network_runs import lateness_ms
 
 RESULTS = Path(__file__).parent / "results"
@@ -68,7 +70,7 @@ def summary_of(results: Sequence[DeathResult], wall_s: float) -> dict[str, Any]:
         "between_storage_operations": sum(result.plan.operations >= 0 for result in results),
         "nobody_died": sum(not result.deaths for result in results),
         "by_scenario": dict(sorted(Counter(result.plan.scenario for result in results).items())),
-        "by_version": {v: n for v in LADDER if (n := sum(result.plan.version == v for result in results))},
+        "by_version": {v: n for v in VERSIONS if (n := sum(result.plan.version == v for result in results))},
         "by_victim": dict(sorted(Counter(result.plan.victim.partition("-")[0] for result in results).items())),
         "allowed": dict(sorted(allowed.items())),
         "wall_s": round(wall_s, 1),
@@ -142,6 +144,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--orderly", action="store_true", help="stop a broker in an orderly way instead (simulated)")
     parser.add_argument("--scenario", action="append", default=[], help="only this one (repeatable)")
     parser.add_argument("--kafka-version", action="append", default=[], help="only this one (repeatable)")
+    parser.add_argument("--metadata", choices=(ZOOKEEPER, KRAFT), help="only scenarios of this mode")
     parser.add_argument("--speed", type=float, default=DEFAULT_SPEED, help="of the clock over the network")
     parser.add_argument("--keep", type=Path, help="keep the directories of network runs that fail here")
     parser.add_argument("--results", type=Path, help="the file that is written; none for less than a whole benchmark")
@@ -152,9 +155,15 @@ def main(arguments: list[str] | None = None) -> int:
     unknown = [name for name in given.scenario if name not in catalogue()]
     if unknown:
         parser.error(f"no scenario {unknown[0]!r}; the catalogue has: {', '.join(catalogue())}")
-    strange = [version for version in given.kafka_version if version not in LADDER]
+    strange = [version for version in given.kafka_version if version not in VERSIONS]
     if strange:
-        parser.error(f"--kafka-version {strange[0]}: one of {', '.join(LADDER)}")
+        parser.error(f"--kafka-version {strange[0]}: one of {', '.join(VERSIONS)}")
+    if given.metadata is not None:
+        given.scenario = [
+            name for name in given.scenario or catalogue() if scenario_of(name).topology.metadata == given.metadata
+        ]
+        if not given.scenario:
+            parser.error(f"--metadata {given.metadata}: no scenario of these has that mode")
     if not any(versions_of(name, given.kafka_version) for name in given.scenario or catalogue()):
         parser.error(f"no scenario of these is for version {' or '.join(given.kafka_version)}")
     if given.orderly and given.world == "network":
@@ -168,6 +177,7 @@ def main(arguments: list[str] | None = None) -> int:
     print(msgspec.json.format(msgspec.json.encode(summary)).decode())
     name = "kill_anywhere.json" if given.world == "sim" else "kill_anywhere_network.json"
     name = "stop_anywhere.json" if given.orderly else name
+    name = name.replace(".json", "_kraft.json") if given.metadata == KRAFT else name
     target = given.results or (RESULTS / name if summary["runs"] >= RUNS[given.world] else None)
     if target is not None:
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,16 +1,17 @@
 """A hundred thousand fuzzed runs under safe settings: broken promises without a known rule.
 
-    python -m verification.safe_fuzz [RUNS]
+    python -m verification.safe_fuzz [RUNS] [--metadata kraft] [--lot N]
 
 Hunts of LOT runs (`faultline fuzz`, without shrinking), of the versions of VERSIONS in turn, each with a seed of its
-own. Every finished hunt is stored in results/safe_fuzz.json, and an interrupted call is resumed. Each call plays finds
-without a rule again, and stores them apart once they show nothing, or a find with a rule. `faultline fuzz
---kafka-version V --seed S --runs N` repeats a hunt of the present table of fault types (`space`). Exits with 1 if a
-find has no rule (its scenario is printed), 70 if a run met a bug of faultline.
+own. Every finished hunt is stored in results/safe_fuzz.json (KRaft: safe_fuzz_kraft.json), and an interrupted call is
+resumed. Each call plays finds without a rule again, and stores them apart once they show nothing, or a find with a
+rule. `faultline fuzz --kafka-version V --metadata M --seed S --runs N` repeats a hunt of the present table of fault
+types (`space`). Exits with 1 if a find has no rule (its scenario is printed), 70 if a run met a bug of faultline.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 from time import perf_counter
@@ -26,10 +27,15 @@ if TYPE_CHECKING:
     from emulator.judging.fuzzing.execute import Broken
     from emulator.judging.fuzzing.fuzz_search import HuntOptions
 
-RESULTS = Path(__file__).parent / "results" / "safe_fuzz.json"
+RESULTS = Path(__file__).parent / "results"
 RUNS = 100_000
 LOT = 5_000
-VERSIONS = ("2.8", "2.6", "2.8", "2.3", "2.8", "2.0.0", "2.8", "1.1", "2.8", "0.10.2")
+KRAFT = "kraft"
+FILES = {"zookeeper": "safe_fuzz.json", KRAFT: "safe_fuzz_kraft.json"}
+VERSIONS = {
+    "zookeeper": ("2.8", "2.6", "2.8", "2.3", "2.8", "2.0.0", "2.8", "1.1", "2.8", "0.10.2"),
+    KRAFT: ("4.4", "3.9", "4.1", "3.6", "4.4", "3.7", "4.0", "3.3", "4.4", "3.5"),
+}
 FIRST_SEED = 2026
 
 
@@ -47,7 +53,7 @@ class Row(msgspec.Struct, frozen=True):
     """One hunt.
 
     `explained`: {promise and rule: number of runs}; `failures`: runs that did not end. `mended`: former finds without a
-    rule that are fixed. `space`: version of the table of fault types.
+    rule that are fixed. `space`: version of the table of fault types. `metadata`: mode, as of `HuntOptions`.
     """
 
     kafka: str
@@ -61,6 +67,7 @@ class Row(msgspec.Struct, frozen=True):
     took_s: float
     mended: list[Unexplained] = []
     space: int = 1
+    metadata: str = ""
 
 
 def measured(hunt_spec: HuntOptions, runs: int) -> Row:
@@ -83,12 +90,13 @@ def measured(hunt_spec: HuntOptions, runs: int) -> Row:
         simulated_s=round(hunt.simulated_s),
         took_s=took_s,
         space=hunt_spec.space,
+        metadata=hunt_spec.metadata,
     )
 
 
-def before() -> list[Row]:
+def before(path: Path) -> list[Row]:
     """Hunts of earlier calls."""
-    return msgspec.json.decode(RESULTS.read_bytes(), type=list[Row]) if RESULTS.exists() else []
+    return msgspec.json.decode(path.read_bytes(), type=list[Row]) if path.exists() else []
 
 
 def no_rule_allows(broken: Broken) -> bool:
@@ -115,25 +123,34 @@ def looked_at_again(row: Row) -> Row:
     return msgspec.structs.replace(row, unexplained=open_, mended=[*row.mended, *mended])
 
 
-def written(rows: list[Row]) -> None:
+def written(path: Path, rows: list[Row]) -> None:
     """To results/."""
-    RESULTS.write_bytes(msgspec.json.format(msgspec.json.encode(rows), indent=1) + b"\n")
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(rows), indent=1) + b"\n")
 
 
 def main(arguments: list[str]) -> int:
     """Play the remaining hunts, with native machines if compiled."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", nargs="?", type=int, default=RUNS, help="of all hunts together")
+    parser.add_argument("--metadata", choices=tuple(FILES), default="zookeeper", help="mode of the clusters")
+    parser.add_argument("--lot", type=int, default=LOT, help="runs of a hunt")
+    given = parser.parse_args(arguments)
     use()
     from emulator.judging.fuzzing.fault_generator import SPACE
     from emulator.judging.fuzzing.fuzz_search import HuntOptions
 
-    wanted, rows = int(arguments[0]) if arguments else RUNS, [looked_at_again(row) for row in before()]
-    written(rows)
-    while (played := sum(row.runs for row in rows)) < wanted:
+    path, versions = RESULTS / FILES[given.metadata], VERSIONS[given.metadata]
+    metadata = given.metadata if given.metadata == KRAFT else ""
+    rows = [looked_at_again(row) for row in before(path)]
+    written(path, rows)
+    while (played := sum(row.runs for row in rows)) < given.runs:
         number = len(rows)
-        hunt_spec = HuntOptions(VERSIONS[number % len(VERSIONS)], FIRST_SEED + number, space=SPACE)
-        row = measured(hunt_spec, min(LOT, wanted - played))
+        hunt_spec = HuntOptions(
+            versions[number % len(versions)], FIRST_SEED + number, space=SPACE, metadata=metadata
+        )
+        row = measured(hunt_spec, min(given.lot, given.runs - played))
         rows.append(row)
-        written(rows)
+        written(path, rows)
         finds = ", ".join(f"{one.what} ({one.times} x)" for one in row.unexplained) or "nothing without a rule"
         print(f"{row.kafka:7} seed {row.seed}: {row.runs} runs in {row.took_s} s: {finds}", flush=True)
     for row in rows:

@@ -50,11 +50,16 @@ class VoterSet(msgspec.Struct, frozen=True, gc=False):
         return len(self.voters) // 2 + 1
 
     def of(self, identifier: BrokerId) -> Voter | None:
-        return next((voter for voter in self.voters if voter.id == identifier), None)
+        for voter in self.voters:  # each poll asks several times, so without a generator
+            if voter.id == identifier:
+                return voter
+        return None
 
     def has(self, key: ReplicaKey) -> bool:
-        voter = self.of(key.id)
-        return voter is not None and matches(voter, key)
+        for voter in self.voters:
+            if voter.id == key.id:
+                return voter.directory in ("", key.directory)
+        return False
 
     def with_voter(self, voter: Voter) -> "VoterSet":
         """The set with a voter, in place of one with its id."""

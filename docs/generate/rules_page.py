@@ -98,26 +98,13 @@ def citations(path: Path, page: Page = "semantics") -> Mapping[str, set[str]]:
     "" is the module itself.
     """
     found: defaultdict[str, set[str]] = defaultdict(set)
-    for name, docstring in _docstrings(path):
-        for rule in cited(docstring, page):
-            found[rule].add(name)
-    return found
-
-
-@cache
-def _docstrings(path: Path) -> tuple[tuple[str, str], ...]:
-    """(name, docstring as one line) of the module, and of its classes and functions; "" is the module itself."""
-    text = path.read_text(encoding="utf-8")
-    if "semantics" not in text.lower():  # no page of rules is named
-        return ()
-    found = []
-    below: list[ast.AST] = [ast.parse(text)]
-    for node in below:
-        below.extend(child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr))
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            docstring = ast.get_docstring(node) or ""
-            found.append(("" if isinstance(node, ast.Module) else node.name, " ".join(docstring.split())))
-    return tuple(found)
+            name = "" if isinstance(node, ast.Module) else node.name
+            for rule in cited(" ".join((ast.get_docstring(node) or "").split()), page):
+                found[rule].add(name)
+    return found
 
 
 def page(root: Path) -> str:

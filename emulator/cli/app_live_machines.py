@@ -39,11 +39,11 @@ HELP: Final = {
 
     One of several log directories may be full: since Kafka 1.0 the broker continues with the others.
     """,
-    "disk-error": """Fail every disk operation of a broker until `lose-disk` replaces the disk.
+    "disk-error": """Fail every disk operation of a broker, or controller of KRaft, until `lose-disk` replaces it.
 
     One of several log directories may fail: since Kafka 1.0 the broker continues with the others.
     """,
-    "lose-disk": "Replace a stopped broker's disk with an empty one.",
+    "lose-disk": "Replace the disk of a stopped broker, or controller of KRaft, with an empty one.",
 }
 """Help of the commands; the others have the text of the fault."""
 

@@ -82,6 +82,20 @@ app.command(
     help="Elect the preferred leaders of partitions.",
     group=LIVE,
 )
+app.command(
+    f"{CLIENTS}:add_controller_command",
+    name="add-controller",
+    help="""Make a running controller of KRaft a voter (KIP-853); returns when that is committed.
+
+    The cluster needs voters in the metadata log: `up --initial-controllers`.""",
+    group=LIVE,
+)
+app.command(
+    f"{CLIENTS}:remove_controller_command",
+    name="remove-controller",
+    help="Take a controller of KRaft from the voters (KIP-853); returns when that is committed.",
+    group=LIVE,
+)
 workload_app.command(
     f"{CLIENTS}:start_workload_command",
     name="start",

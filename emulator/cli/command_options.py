@@ -295,6 +295,9 @@ class FuzzOptions:
     files: Files = ()
     """A .properties file of brokers or clients with fixed values; repeatable."""
     kafka_version: KafkaVersion = None
+    metadata: Metadata | None = None
+    """Store of the clusters' metadata; by default that of the settings files, else ZooKeeper up
+    to Kafka 3.2 and KRaft from 3.3 on."""
     seed: int = 1
     """Seed of the random choices."""
     out: Path | None = None
@@ -323,6 +326,9 @@ class UpOptions:
     controllers: Controllers | None = None
     """In KRaft: controllers in nodes of their own (separate, the default), or brokers that are
     controllers too (combined)."""
+    initial_controllers: int | None = None
+    """In KRaft from 3.9 on: number of controllers that vote at first. The voters are in the
+    metadata log then, and change (KIP-853). By default all vote, for good."""
     speed: float | None = None
     """Factor of the clock; by default the topology's, else 1."""
     seed: int = 1

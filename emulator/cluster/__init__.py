@@ -10,10 +10,10 @@ Reading order: `control_requests` (requests and answers), `control_limits` (valu
 meanwhile), `orphaned_resources` (remains of a killed supervisor), `name_suggestions` (nearest valid names),
 `live_link_faults`, `machine_faults`, `player_mailbox` (steps and client commands for the live player),
 `await_registration` (started brokers, until they are registered), `client_work` (produce, consume, topics),
-`topic_changes`, `offsets`, `workloads`, `cluster_status` (the nodes' own views), `live_cluster` (one object that
-answers every request), `serve` (the cluster and its control server, until it ends), `settings_sources` (its settings),
-`start_files` (settings files of a start), `setting_warnings` (warnings about settings), `specification` (files that
-`up` writes), `settings_in_force` (settings as they are now), `supervisor` (the process), `attached` (the process in a
-container), `launch` (up), `ending` (down), `event_snapshot` (a snapshot of the events of a running cluster),
-`newest_findings` (findings of a live audit); `dashboard` (the status drawn for a terminal).
+`topic_changes`, `voter_changes`, `offsets`, `workloads`, `cluster_status` (the nodes' own views), `live_cluster` (one
+object that answers every request), `serve` (the cluster and its control server, until it ends), `settings_sources`
+(its settings), `start_files` (settings files of a start), `setting_warnings` (warnings about settings),
+`specification` (files that `up` writes), `settings_in_force` (settings as they are now), `supervisor` (the process),
+`attached` (the process in a container), `launch` (up), `ending` (down), `event_snapshot` (a snapshot of the events of
+a running cluster), `newest_findings` (findings of a live audit); `dashboard` (the status drawn for a terminal).
 """

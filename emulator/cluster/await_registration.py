@@ -1,6 +1,6 @@
 """Machines started again: a broker until it is registered, and hints for the client."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Final
 
 import trio
@@ -13,7 +13,6 @@ from emulator.runs.run_limits import session_timeout_ms
 from emulator.topology import Node
 from emulator.worlds.network.node_supervisor import Cluster
 from protocol.events.fault_events import START_REFUSED
-from protocol.ids import BrokerId
 from protocol.kinds import ExitKind
 
 REGISTERED_S: Final = 1.0
@@ -37,16 +36,10 @@ class Returning:
         self._refused: set[tuple[str, int]] = set()
         """(node, incarnation) that the session of an earlier incarnation kept from registering."""
 
-    def registrations(self) -> dict[BrokerId, int]:
-        """Each broker's newest registration so far, for `until_registered`."""
-        return dict(self._mailbox.player.seen.registrations)
-
-    async def until_registered(
-        self, started: list[dict[str, Any]], before: Mapping[BrokerId, int], limit_s: float
-    ) -> None:
+    async def until_registered(self, started: list[dict[str, Any]], limit_s: float) -> None:
         """Set `registered` in each machine's result, and `next` if it is not registered yet.
 
-        `before`: registrations when the start was requested; only another one counts. Raises Died.
+        Raises Died.
 
         A broker whose last session has not expired yet dies, as Kafka's does.
         """
@@ -55,24 +48,19 @@ class Returning:
         async with trio.open_nursery() as nursery:
             for each in started:
                 if each["node"] in brokers:
-                    nursery.start_soon(self._until_registered, brokers[each["node"]], each, before, limit_s, died)
+                    nursery.start_soon(self._until_registered, brokers[each["node"]], each, limit_s, died)
         if died:
             raise r.Died("; ".join(sorted(died)))
 
-    async def _until_registered(
-        self, node: Node, done: dict[str, Any], before: Mapping[BrokerId, int], limit_s: float, died: list[str]
-    ) -> None:
-        def registered() -> bool:
-            newest = self._mailbox.player.seen.registrations.get(BrokerId(node.number))
-            return self._registered(node) and newest != before.get(BrokerId(node.number))
-
+    async def _until_registered(self, node: Node, done: dict[str, Any], limit_s: float, died: list[str]) -> None:
         def ended() -> bool:
             return any(end.node == node.name and end.at_ms >= done["asked_ms"] for end in self._cluster.exits)
 
         done["registered"] = False
         with trio.move_on_after(limit_s):
-            await self._mailbox.until(lambda: ended() or registered())
-            done["registered"] = registered()
+            await self._mailbox.until(lambda: ended() or not self._registered(node))  # that is its last incarnation's
+            await self._mailbox.until(lambda: ended() or self._registered(node))
+            done["registered"] = self._registered(node)
         if ended():
             self._cluster.note(START_REFUSED, node.name)
             died.append(f"{node.name} started, and ended by itself: {self._why(node)}")

@@ -220,6 +220,18 @@ class ElectPreferred(ControlRequest, frozen=True):
     partitions: Words = []
 
 
+class AddController(ControlRequest, frozen=True):
+    """Make a running controller of KRaft a voter (KIP-853)."""
+
+    controller: Name
+
+
+class RemoveController(ControlRequest, frozen=True):
+    """Take a controller of KRaft from the voters (KIP-853)."""
+
+    controller: Name
+
+
 class StartWorkload(ControlRequest, frozen=True):
     """Start a producer of `rate` records per second in each of `azs` (none: all).
 
@@ -257,7 +269,7 @@ class WorkloadStatus(ControlRequest, frozen=True):
 AnyAsk = (
     Ready | Down | Status | DescribeSettings | LinkFault | Heal | Machine | CreateTopic | DescribeTopic
     | TopicOffsets | DeleteTopic | AlterTopic | AlterBroker | AddPartitions | Reassign | Produce | Consume
-    | ElectPreferred | StartWorkload | StopWorkload | WorkloadStatus
+    | ElectPreferred | AddController | RemoveController | StartWorkload | StopWorkload | WorkloadStatus
 )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from emulator.cluster.setting_warnings import SettingWarnings
 from emulator.cluster.settings_in_force import settings_in_force
 from emulator.cluster.specification import LiveSpec
 from emulator.cluster.topic_changes import TopicChanges
+from emulator.cluster.voter_changes import VoterChanges
 from emulator.cluster.workloads import Workloads
 from emulator.machines.node.restarts import Roster
 from emulator.runs.network_run import FaultExecutor
@@ -62,6 +63,7 @@ class LiveCluster:
         serves = self.machines.check_serves
         self.clients = ClientWork(cluster, self.mailbox, serves, version, spec.topics)
         self.topics = TopicChanges(cluster, self.mailbox, self.clients.describe, spec.run)
+        self.voters = VoterChanges(cluster, self.mailbox)
         self.offsets = Offsets(cluster, self.mailbox)
         self.workloads = Workloads(cluster, self.mailbox, serves, version, spec.producers, spec.consumers)
         self.problem = ""
@@ -229,6 +231,8 @@ class LiveCluster:
                 return await self.clients.consume(ask, job)
             case r.ElectPreferred():
                 return await self.clients.elect_preferred(ask, job)
+            case r.AddController() | r.RemoveController():
+                return await self.voters.change(ask, job)
             case r.StartWorkload():
                 return await self.workloads.start(ask)
             case r.StopWorkload(name=name, at_once=at_once):
@@ -238,13 +242,12 @@ class LiveCluster:
 
     async def _machine(self, ask: r.Machine, until_s: float) -> dict[str, Any]:
         """Carry out a machine fault. `until_s`: deadline of the answer. Raises Refused, Died."""
-        before = self._returning.registrations()
         done = await self.machines.do(ask)
         self.mailbox.watch_running()
         if ask.fault != "start":
             return done
         limit_s = max(REGISTERED_S, until_s - ANSWERING_S - trio.current_time())
-        await self._returning.until_registered(done["machines"], before, limit_s)
+        await self._returning.until_registered(done["machines"], limit_s)
         return done | (done["machines"][0] if len(done["machines"]) == 1 else {})
 
     async def status(self) -> dict[str, Any]:

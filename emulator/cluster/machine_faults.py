@@ -26,6 +26,7 @@ from emulator.storage.disk import DiskFiles
 from emulator.storage.files import StorageError
 from emulator.storage.log_directory import directory_names
 from emulator.storage.power_loss import cut, surviving_bytes
+from emulator.topology import quorum_nodes
 from emulator.worlds.network.node_supervisor import Cluster, ClusterError
 from protocol.events import NodeStopped
 from protocol.events.event_parsing import event_in
@@ -187,7 +188,9 @@ class MachineFaults:
 
     def _directory(self, ask: Machine, name: str) -> str:
         """A directory of the node's log.dirs. Raises Refused."""
-        if LIVE_FAULTS[ask.fault].OF_BROKERS and name not in self._log_dirs:
+        kind = LIVE_FAULTS[ask.fault]
+        keeps_metadata = kind.OF_QUORUM and name in quorum_nodes(self._cluster.topology)
+        if kind.OF_BROKERS and name not in self._log_dirs and not keeps_metadata:
             raise Refused(f"{name} is no broker: it keeps no log")
         if not ask.directory:
             return ""

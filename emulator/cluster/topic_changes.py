@@ -124,11 +124,9 @@ class TopicChanges:
                 f"{topic} cannot be deleted: delete.topic.enable is false at {node_name(controller)}, the controller; "
                 "a cluster has it on with up --set delete.topic.enable=true"
             )
-        deletions = seen.deletions[topic]
         await self._mailbox.do((m.DeleteTopic(topic=topic),), job)
         with trio.move_on_after(DELETE_LIMIT_S):
-            # A producer may have created it again by then.
-            await self._mailbox.until(lambda: seen.deletions[topic] > deletions)
+            await self._mailbox.until(lambda: topic not in seen.topics)
             return {"topic": topic, "deleted": True}
         away = sorted({broker_name(b) for name in seen.assignments for b in self._away(topic, name)})
         why = f"not running: {', '.join(away)}" if away else "a reassignment or a log directory that failed holds it up"

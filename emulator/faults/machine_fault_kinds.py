@@ -32,7 +32,8 @@ class MachineStep(Step, frozen=True, forbid_unknown_fields=True):
     - VERB: name on every surface, and `what` of its event.
     - NEEDS_LIFE: a stopped node is refused. ALIVE: reason why a running node is refused; "": it is not.
     - HEARS: a paused node is refused. LEAVES: state of the node afterwards.
-    - OF_BROKERS: only for nodes that keep logs. BREAKS: a fault begins, rather than ends. LIVE: a command, too.
+    - OF_BROKERS: only for nodes that keep logs. OF_QUORUM: also for KRaft's controllers, by name.
+    - BREAKS: a fault begins, rather than ends. LIVE: a command, too.
     """
 
     VERB: ClassVar[str]
@@ -41,6 +42,7 @@ class MachineStep(Step, frozen=True, forbid_unknown_fields=True):
     HEARS: ClassVar[bool] = False
     LEAVES: ClassVar[Leaves] = "as it was"
     OF_BROKERS: ClassVar[bool] = False
+    OF_QUORUM: ClassVar[bool] = False
     BREAKS: ClassVar[bool] = True
     LIVE: ClassVar[bool] = True
 
@@ -137,14 +139,15 @@ class LoseUnsynced(MachineStep, frozen=True):
 
 
 class LoseDisk(MachineStep, frozen=True):
-    """Replace a stopped broker's disk, or its log `directory`, by an empty one.
+    """Replace a stopped node's disk, or its log `directory`, by an empty one.
 
-    The broker starts with it.
+    The node starts with it: a broker, or a controller of KRaft.
     """
 
     VERB = "lose-disk"
     ALIVE = "runs: its disk cannot be lost under it"
     OF_BROKERS = True
+    OF_QUORUM = True
     BREAKS = False
 
     directory: str = ""
@@ -165,10 +168,14 @@ class DiskFull(MachineStep, frozen=True):
 
 
 class DiskError(MachineStep, frozen=True):
-    """Fail every operation on a broker's disk, or its log `directory`, until `lose-disk`."""
+    """Fail every operation on the disk, or its log `directory`, until `lose-disk`.
+
+    The disk is a broker's, or that of a controller of KRaft.
+    """
 
     VERB = "disk-error"
     OF_BROKERS = True
+    OF_QUORUM = True
     LEAVES = "unknown"
 
     directory: str = ""

@@ -55,7 +55,8 @@ def machine(step: type[m.MachineStep]) -> Verb:
 
     def read(k: Keys, at_s: float | None) -> Steps:
         with_logs = step.OF_BROKERS or "directory" in k
-        one = k.reader.broker_node if step.OF_BROKERS else k.reader.node if with_logs else None
+        of_brokers = k.reader.node_with_log if step.OF_QUORUM else k.reader.broker_node
+        one = of_brokers if step.OF_BROKERS else k.reader.node if with_logs else None
         names = k.need("node", lambda n: k.reader.machines(n, one, with_logs))
 
         def directory_of_all(n: Node) -> str | None:

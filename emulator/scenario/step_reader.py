@@ -19,7 +19,15 @@ from emulator.scenario.target_reading import read_target
 from emulator.settings.setting import BROKER, TOPIC
 from emulator.settings.setting_registry import BY_SCOPE, UnusableSetting, found, nearest_setting, usable, usable_value
 from emulator.storage.log_directory import directory_names
-from emulator.topology import SESSION_SERVICE, Topology, broker_name, identifier_of, is_group, machines_named
+from emulator.topology import (
+    SESSION_SERVICE,
+    Topology,
+    broker_name,
+    identifier_of,
+    is_group,
+    machines_named,
+    quorum_nodes,
+)
 from protocol.ids import TOPIC_CHARACTERS_MAX, BrokerId, can_be_topic, topic_partition_of
 from protocol.numbers import number_in
 from protocol.versions import UnknownVersion
@@ -137,6 +145,11 @@ class StepReader(Reader):
         """The same in full, `broker-0`."""
         number = self.broker(node)
         return None if number is None else broker_name(number)
+
+    def node_with_log(self, node: Node) -> str | None:
+        """A broker, or a controller of KRaft in full, `controller-0`."""
+        word = plain(node)
+        return word if isinstance(word, str) and word in quorum_nodes(self.topology) else self.broker_node(node)
 
     def log_directory(self, node: Node, of: str | None) -> str | None:
         """One of a node's log.dirs."""

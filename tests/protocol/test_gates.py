@@ -52,46 +52,37 @@ def _boundaries(name: str, gate: Gate) -> list[Boundary]:
 BOUNDARIES = [boundary for name, gate in GATES.items() for boundary in _boundaries(name, gate)]
 
 
-def test_a_gate_changes_between_the_neighbours_of_its_boundary(subtests: pytest.Subtests) -> None:
+@pytest.mark.parametrize("boundary", BOUNDARIES, ids=lambda one: f"{one.gate}-{one.older}-{one.newer}")
+def test_a_gate_changes_between_the_neighbours_of_its_boundary(boundary: Boundary) -> None:
     """The other version may be any that both neighbours can have."""
-    for boundary in BOUNDARIES:
-        with subtests.test(boundary=boundary):
-            older, newer = VERSIONS.index(boundary.older), VERSIONS.index(boundary.newer)
-            assert newer == older + 1
-            if boundary.by == "binary":
-                sides = [((boundary.older, ibp), (boundary.newer, ibp)) for ibp in VERSIONS[:newer]]
-            else:
-                sides = [((binary, boundary.older), (binary, boundary.newer)) for binary in VERSIONS[newer:]]
-            plane = boundary.metadata or "zookeeper"
-            assert boundary.values in [
-                tuple(getattr(gates_for(*pair, metadata=plane), boundary.gate) for pair in side) for side in sides
-            ]
+    older, newer = VERSIONS.index(boundary.older), VERSIONS.index(boundary.newer)
+    assert newer == older + 1
+    if boundary.by == "binary":
+        sides = [((boundary.older, ibp), (boundary.newer, ibp)) for ibp in VERSIONS[:newer]]
+    else:
+        sides = [((binary, boundary.older), (binary, boundary.newer)) for binary in VERSIONS[newer:]]
+    plane = boundary.metadata or "zookeeper"
+    values = [tuple(getattr(gates_for(*pair, metadata=plane), boundary.gate) for pair in side) for side in sides]
+    assert boundary.values in values
 
 
-def test_a_gate_of_one_plane_holds_in_no_other(subtests: pytest.Subtests) -> None:
-    for name in [name for name, gate in GATES.items() if gate.metadata]:
-        with subtests.test(name=name):
-            other = {"kraft": "zookeeper", "zookeeper": "kraft"}[GATES[name].metadata]
-            assert not any(getattr(gates_for(version, metadata=other), name) for version in VERSIONS)
-            assert any(getattr(gates_for(version, metadata=GATES[name].metadata), name) for version in VERSIONS)
+@pytest.mark.parametrize("name", [name for name, gate in GATES.items() if gate.metadata])
+def test_a_gate_of_one_plane_holds_in_no_other(name: str) -> None:
+    other = {"kraft": "zookeeper", "zookeeper": "kraft"}[GATES[name].metadata]
+    assert not any(getattr(gates_for(version, metadata=other), name) for version in VERSIONS)
+    assert any(getattr(gates_for(version, metadata=GATES[name].metadata), name) for version in VERSIONS)
 
 
-def test_a_gate_changes_nowhere_else() -> None:
+@pytest.mark.parametrize("name", GATES)
+def test_a_gate_changes_nowhere_else(name: str) -> None:
     """Every change of a value is one of the table's boundaries."""
-    crossed = {(one.gate, one.by == "binary", one.newer) for one in BOUNDARIES}
+    crossed = {(one.by == "binary", one.newer) for one in BOUNDARIES if one.gate == name}
     for binary, ibp in PAIRS:
-        place, here = LADDER.index(ibp), gates_for(binary, ibp)
-        if binary != ibp:
-            older = changed(gates_for(LADDER[LADDER.index(binary) - 1], ibp), here)
-            assert {(name, True, binary) for name in older} <= crossed, (binary, ibp)
-        if place:
-            lower = changed(gates_for(binary, LADDER[place - 1]), here)
-            assert {(name, False, ibp) for name in lower} <= crossed, (binary, ibp)
-
-
-def changed(before: Gates, after: Gates) -> set[str]:
-    """Gates with another value."""
-    return {name for name in GATES if getattr(before, name) != getattr(after, name)}
+        value, place = getattr(gates_for(binary, ibp), name), LADDER.index(ibp)
+        if binary != ibp and getattr(gates_for(LADDER[LADDER.index(binary) - 1], ibp), name) != value:
+            assert (True, binary) in crossed, (binary, ibp)
+        if place and getattr(gates_for(binary, LADDER[place - 1]), name) != value:
+            assert (False, ibp) in crossed, (binary, ibp)
 
 
 @pytest.mark.parametrize(
@@ -124,16 +115,15 @@ def test_a_gate_does_not_end_before_it_begins() -> None:
         Gate(since="2.4", until="2.3", source="it")
 
 
-def test_a_gate_has_a_source_a_meaning_and_the_type_of_its_values(subtests: pytest.Subtests) -> None:
-    for name in GATES:
-        with subtests.test(name=name):
-            gate = GATES[name]
-            kind = get_type_hints(Gates)[name]
-            assert {type(value) for _, value in gate.steps} == ({kind} if gate.steps else set())
-            assert bool(gate.steps) is (kind is not bool)
-            assert gate.source
-            assert FIELDS[name].text
-            assert FIELDS[name].heading
+@pytest.mark.parametrize("name", GATES)
+def test_a_gate_has_a_source_a_meaning_and_the_type_of_its_values(name: str) -> None:
+    gate = GATES[name]
+    kind = get_type_hints(Gates)[name]
+    assert {type(value) for _, value in gate.steps} == ({kind} if gate.steps else set())
+    assert bool(gate.steps) is (kind is not bool)
+    assert gate.source
+    assert FIELDS[name].text
+    assert FIELDS[name].heading
 
 
 def test_every_attribute_but_the_two_versions_is_a_gate() -> None:

@@ -27,15 +27,18 @@ from emulator.judging.fuzzing.coverage import codes_in, kinds_in
 from emulator.judging.fuzzing.fault_generator import SPACE
 from emulator.judging.fuzzing.fuzz_search import Find, Hunt, HuntOptions, hunted, made_small
 from emulator.judging.fuzzing.generator import SAFE
+from emulator.judging.fuzzing.kraft_generator import KRAFT_SAFE
 from emulator.judging.fuzzing.rule_coverage import Closely, chosen, looked_at
 from emulator.regular_files import read_regular, write_whole
 from emulator.runs.cores import Players, collect, played_by_python
 from emulator.runs.deployment_options import UnusableOption, check_seed
+from emulator.runs.metadata_mode import mode_of_files
 from emulator.runs.resolve import resolve
 from emulator.runs.settings_files import read_settings_files
 from emulator.scenario.scenario_model import CreateTopic, Scenario, Workload
 from emulator.screen import for_lines
 from emulator.settings.setting_registry import parse_assignment
+from emulator.topology import KRAFT, ZOOKEEPER, default_metadata, metadata_of, three_azs
 from protocol.ids import BrokerId
 from protocol.undecodable import UNDECODABLE
 from protocol.versions import DEFAULT_VERSION, ladder_name
@@ -86,18 +89,22 @@ def fuzz_command(options: FuzzOptions) -> int:
 def _specification(options: FuzzOptions) -> HuntOptions:
     """Specification of a search, from options.
 
-    Raises UnusableOption, UnknownVersion, UnusableSetting, UnusableFile.
+    Raises UnusableOption, UnknownVersion, NoSuchMode, UnusableSetting, UnusableFile.
     """
     check_seed(options.seed)
     version = ladder_name(options.kafka_version or DEFAULT_VERSION)
     sets = dict(map(parse_assignment, options.overrides))
+    files = read_settings_files(options.files)
+    mode = metadata_of(version, options.metadata or mode_of_files(files, version) or default_metadata(version))
     bare = Scenario(
         id="fuzz", title="fuzz", kafka=(version,), steps=(CreateTopic(topic="t", assignment=((BrokerId(0),),)),
-        Workload(name="w")),
+        Workload(name="w")), topology=three_azs(metadata=mode),
     )  # fmt: skip
-    given = resolve(bare, version, sets, read_settings_files(options.files)).scenario
+    given = resolve(bare, version, sets, files).scenario
     by_broker = {str(broker): own for broker, own in given.settings_by_broker.items()}
-    spec = HuntOptions(version, options.seed, given.settings, by_broker, SPACE)
+    # "" as in searches that began before there was a choice, so that they can be resumed.
+    metadata = "" if mode == metadata_of(version) else mode
+    spec = HuntOptions(version, options.seed, given.settings, by_broker, SPACE, metadata)
     resolve(spec.scenario(0))
     return spec
 
@@ -202,9 +209,10 @@ def _print(spec: HuntOptions, hunt: Hunt, closely: Closely, folder: Path, wall_s
     for number, why in hunt.failed.items():
         lines.print(f"failed, number {number}: {why}", style="dim", markup=False)
     failed = f"; {hunt.failures} failed" if hunt.failures else ""
+    mode = " in KRaft mode" if spec.in_kraft else ""
     lines.print(
-        f"Kafka {spec.version}: {hunt.runs} runs of {hunt.simulated_s / max(1, hunt.runs):.0f} simulated seconds in "
-        f"{wall_s:.1f} s; {len(kinds_in(hunt.reached))} kinds of events with their reasons were reached, "
+        f"Kafka {spec.version}{mode}: {hunt.runs} runs of {hunt.simulated_s / max(1, hunt.runs):.0f} simulated seconds "
+        f"in {wall_s:.1f} s; {len(kinds_in(hunt.reached))} kinds of events with their reasons were reached, "
         f"{len(hunt.kept)} runs kept for mutation{failed}",
         style="dim",
         markup=False,
@@ -237,7 +245,8 @@ def _print_json(spec: HuntOptions, hunt: Hunt, closely: Closely, folder: Path, c
     document = {
         "kafka_version": spec.version,
         "seed": spec.seed,
-        "settings": {**SAFE, **spec.fixed},
+        "metadata": KRAFT if spec.in_kraft else ZOOKEEPER,
+        "settings": {**(KRAFT_SAFE if spec.in_kraft else SAFE), **spec.fixed},
         "runs": hunt.runs,
         "simulated_s": round(hunt.simulated_s, 1),
         "failed": hunt.failures,

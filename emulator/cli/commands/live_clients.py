@@ -30,11 +30,13 @@ from emulator.cli.play_options import Flag
 from emulator.cluster.cluster_registry import NoCluster, choose
 from emulator.cluster.control_requests import (
     VALUES_MAX,
+    AddController,
     Consume,
     CreateTopic,
     DescribeTopic,
     ElectPreferred,
     Produce,
+    RemoveController,
     StartWorkload,
     StopWorkload,
     WorkloadStatus,
@@ -133,6 +135,30 @@ def elect_preferred_command(*partitions: str, options: WaitOptions = WAIT) -> in
         Partitions such as t-0; by default all.
     """
     return ask_cluster(options, ElectPreferred(list(partitions)), _show_leaders)
+
+
+@reports_errors("add-controller")
+def add_controller_command(controller: str, /, *, options: WaitOptions = WAIT) -> int:
+    """Add a voter.
+
+    Parameters
+    ----------
+    controller
+        A controller such as controller-3; of combined nodes broker-3.
+    """
+    return ask_cluster(options, AddController(controller), _show_voter)
+
+
+@reports_errors("remove-controller")
+def remove_controller_command(controller: str, /, *, options: WaitOptions = WAIT) -> int:
+    """Remove a voter.
+
+    Parameters
+    ----------
+    controller
+        A voter such as controller-0; of combined nodes broker-0.
+    """
+    return ask_cluster(options, RemoveController(controller), _show_voter)
 
 
 @reports_errors("workload start", *UNUSABLE_SETTINGS)
@@ -253,6 +279,10 @@ def _show_records(out: Console, result: dict[str, Any]) -> None:
         count, mark = len(result["records"]), result["high_watermark"]
         records = f"{count} record{'' if count == 1 else 's'}"
         out.print(f"{records} of {result['partition']} at broker-{result['broker']}, high watermark {mark}")
+
+
+def _show_voter(out: Console, result: dict[str, Any]) -> None:
+    out.print(f"{result['controller']}: {'votes' if result['votes'] else 'does not vote any more'}", markup=False)
 
 
 def _show_leaders(out: Console, result: dict[str, Any]) -> None:

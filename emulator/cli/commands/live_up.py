@@ -39,6 +39,8 @@ from emulator.runs.settings_files import read_settings_files
 from emulator.screen import Screen
 from emulator.settings.account import Account
 from emulator.settings.setting_registry import parse_assignment
+from emulator.topology import KRAFT
+from emulator.worlds.cluster_file.cluster_model import ClusterFile
 from emulator.worlds.cluster_file.compose_files import (
     NoClusterFile,
     named_topology,
@@ -47,6 +49,8 @@ from emulator.worlds.cluster_file.compose_files import (
 )
 from emulator.worlds.network.spec import LOOPBACK
 from protocol.events import LEVELS
+from protocol.gates import gates_for
+from protocol.versions import ladder_name
 
 PORT_MAX = 65_535
 
@@ -130,7 +134,7 @@ def prepared(options: UpOptions, topology: str = DEFAULT_TOPOLOGY) -> tuple[Path
     version, files = options.settings.kafka_version, read_settings_files(options.settings.files)
     mode = options.metadata or mode_of_files(files, version)
     file = named_topology(topology_in_mode(topology, version, mode, options.controllers or ""))
-    given = read_cluster_file(file)
+    given = with_first_voters(read_cluster_file(file), options.initial_controllers, version)
     name = given.name if options.name is None else options.name
     if not name.replace("-", "").replace("_", "").replace(".", "").isalnum():
         raise UnusableOption(f"--name {name!r}: not a name; use letters, digits, '-', '_' and '.'")
@@ -166,6 +170,25 @@ def prepared(options: UpOptions, topology: str = DEFAULT_TOPOLOGY) -> tuple[Path
     directory = directory.resolve()
     write_specification(directory, spec, about)
     return directory, about.account
+
+
+def with_first_voters(given: ClusterFile, first: int | None, version: str | None) -> ClusterFile:
+    """The cluster with its first controllers as voters that may change.
+
+    Raises UnusableOption, UnknownVersion.
+    """
+    if first is None:
+        return given
+    word, release = f"--initial-controllers {first}", ladder_name(version or given.kafka_version)
+    if given.topology.metadata != KRAFT:
+        raise UnusableOption(f"{word}: of KRaft alone; give --metadata kraft, or leave it out")
+    if gates_for(release, metadata=KRAFT).kraft_version_max < 1:
+        raise UnusableOption(f"{word}: voters change from Kafka 3.9 on (KIP-853), not in {release}; leave it out")
+    names = list(given.topology.voters.values())
+    if not 1 <= first <= len(names):
+        raise UnusableOption(f"{word}: there are {len(names)} controllers; give 1 to {len(names)}")
+    topology = msgspec.structs.replace(given.topology, initial_controllers=tuple(names[:first]))
+    return msgspec.structs.replace(given, topology=topology)
 
 
 def check_port(port: int) -> None:

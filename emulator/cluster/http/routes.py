@@ -130,6 +130,9 @@ ROUTES: Final[tuple[Route, ...]] = (
     route_of(r.Consume, GET, "/v1/topics/{topic}/records", "Reads a partition from an offset on."),
     route_of(r.Reassign, POST, "/v1/reassignments", "Moves partitions to other brokers."),
     route_of(r.ElectPreferred, POST, "/v1/elections", "Elects preferred leaders."),
+    # --- the quorum of KRaft ---
+    route_of(r.AddController, POST, "/v1/voters", "Makes a running controller a voter.", status=201),
+    route_of(r.RemoveController, DELETE, "/v1/voters/{controller}", "Takes a controller from the voters."),
     # --- settings ---
     route_of(r.DescribeSettings, GET, "/v1/settings", "Settings of brokers and topics, at their start and since."),
     route_of(

@@ -11,7 +11,7 @@ from emulator.judging.explain.extra_invariants import BEHAVIOURS, behaviour_rule
 from emulator.judging.explain.finished_run import Exited, FinishedRun
 from emulator.judging.explain.history_builder import TimedEvent, history_of
 from emulator.judging.explain.liveness_rules import LIVENESS, TOO_FEW, broken_liveness, parked_rule
-from emulator.judging.explain.metadata_log_checks import metadata_log_broken
+from emulator.judging.explain.metadata_log_checks import lost_disks_rule, metadata_log_broken
 from emulator.judging.explain.promise_rules import Rules, gates_of
 from emulator.judging.explain.recoveries import Recovery, lost_tails
 from emulator.judging.explain.run_history import History
@@ -74,6 +74,10 @@ class Evidence:
         """The rule that allows a broken promise of liveness."""
         return ""
 
+    def lost_disks_rule(self, what: str) -> str:
+        """The rule by which lost disks of voters allow it; "": none, as without a world."""
+        return ""
+
 
 class SimulatedEvidence(Evidence):
     """Evidence of a finished simulated run, with the state of its world."""
@@ -106,6 +110,9 @@ class SimulatedEvidence(Evidence):
         still = (one for one in self._run.unsettled if one.topic_partition == broken.topic_partition)
         return rule or next(filter(None, map(self.unsettled_rule, still)), "")
 
+    def lost_disks_rule(self, what: str) -> str:
+        return lost_disks_rule(self._run.world, what)
+
     @cached_property
     def _divergences(self) -> dict[tuple[str, int], Broken]:
         """The first divergence of each partition.
@@ -126,13 +133,13 @@ def explain(run: Evidence, violation: Broken | Exited | Unsettled) -> Rule | Non
     """
     match violation:
         case Exited(kind=kind, reason=reason):
-            text = exit_rule(run.gates, kind, reason)
+            text = exit_rule(run.gates, kind, reason) or run.lost_disks_rule("exit")
         case Unsettled():
-            text = run.unsettled_rule(violation)
+            text = run.unsettled_rule(violation) or run.lost_disks_rule(violation.what)
         case Broken(what=what) if what in LIVENESS:
             text = run.liveness_rule(violation)
         case Broken(what=what) if what in BEHAVIOURS:
             text = behaviour_rule(run.gates, violation)
         case _:
-            text = run.rules.allowing(violation)
+            text = run.rules.allowing(violation) or run.lost_disks_rule(violation.what)
     return Rule(text) if text else None

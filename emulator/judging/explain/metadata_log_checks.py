@@ -6,14 +6,18 @@ the cluster was in, from the earliest snapshot on if no node has the whole log.
 
 from collections.abc import Iterator, Mapping
 
-from controller.kraft.metadata_image import MetadataImage, PartitionRegistration
+import msgspec
+
+from controller.kraft.metadata_image import BrokerRegistration, MetadataImage, PartitionRegistration
+from emulator.faults.machine_fault_kinds import LoseDisk
 from emulator.judging.explain.broken_promises import Broken
 from emulator.judging.explain.kraft_settled import controller_parts, members_of
 from emulator.machines.node.quorum_member import QuorumMember
 from emulator.topology import KRAFT
 from emulator.worlds.simulated.world import SimulatedWorld
+from protocol.events import MachineFault
 from protocol.gates import gates_for
-from protocol.ids import Offset, TopicPartition
+from protocol.ids import BrokerId, Offset, TopicPartition
 from protocol.records.metadata_records import (
     MetadataBatch,
     MetadataRecord,
@@ -45,6 +49,22 @@ def metadata_log_broken(world: SimulatedWorld, version: str) -> Iterator[Broken]
     yield from _terms(members_of(world))
 
 
+LOST_VOTE = "kraft-quorum 1: a voter without its disk has forgotten its vote, and what it had committed"
+LOST_METADATA = "kraft-quorum 1: a majority of the voters lost their disks, and the metadata with them"
+OF_QUORUM = frozenset({"metadata-log", "quorum-leader", "exit", "dead"})
+
+
+def lost_disks_rule(world: SimulatedWorld, what: str) -> str:
+    """The rule by which lost disks of voters allow a broken promise; "": none."""
+    topology = world.topology
+    voters = set(topology.initial_controllers or topology.voters.values()) if topology.metadata == KRAFT else set()
+    faults = (entry[5] for entry in world.trace.entries if isinstance(entry[5], MachineFault))
+    lost = {fault.target for fault in faults if fault.what == LoseDisk.VERB} & voters
+    if 2 * len(lost) > len(voters):
+        return LOST_METADATA
+    return LOST_VOTE if lost and what in OF_QUORUM else ""
+
+
 def _different(logs: Mapping[str, list[MetadataBatch]]) -> Iterator[Broken]:
     """Committed batches that differ between two nodes."""
     longest = max(logs, key=lambda name: len(logs[name]))
@@ -72,9 +92,15 @@ def _images(world: SimulatedWorld, logs: Mapping[str, list[MetadataBatch]]) -> I
         for batch in logs[name]:
             replayed.apply_batch(batch)
         for what in ("brokers", "topics", "configs", "features", "topic_names"):
-            if getattr(part.image, what) != getattr(replayed, what):
-                mine, other = getattr(part.image, what), getattr(replayed, what)
+            mine, other = getattr(part.image, what), getattr(replayed, what)
+            if what == "brokers":  # of a snapshot, which nodes load at other offsets, records have no offsets
+                mine, other = _without_offsets(mine), _without_offsets(other)
+            if mine != other:
                 yield Broken("metadata-image", f"{name}: its {what} are {mine}, its log has {other}")
+
+
+def _without_offsets(brokers: Mapping[BrokerId, BrokerRegistration]) -> dict[BrokerId, BrokerRegistration]:
+    return {broker: msgspec.structs.replace(known, registered_at=Offset(0)) for broker, known in brokers.items()}
 
 
 def broken_states(
@@ -134,6 +160,8 @@ def _state(place: TopicPartition, was: PartitionRegistration | None, now: Partit
         text = f"{name}: in leader epoch {now.leader_epoch} the leader was {was.leader}, then {now.leader}"
         yield Broken("state", text, place)
     electable = {*was.isr, *was.elr, *was.last_known_elr}
+    if (was.adding or was.removing) and not (now.adding or now.removing):
+        electable |= set(now.isr)  # the ISR that ends a reassignment, and its leader, are one change
     if now.leader not in (-1, was.leader) and now.leader not in electable and not now.recovering:
         text = f"{name}: {now.leader} was elected; the ISR was {list(was.isr)}, the ELR {list(was.elr)}"
         yield Broken("election", text, place)

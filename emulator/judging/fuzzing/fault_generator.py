@@ -283,7 +283,7 @@ SELDOM: dict[str, tuple[Fault, int]] = {
     "alter-broker": (alter_broker, 3),
 }
 """Fault types of which each schedule has a few, because together they would hide each other."""
-SPACE: Final = 2
+SPACE: Final = 3
 """Version of the table of fault types. A search keeps the version with which it began."""
 SINCE: dict[str, int] = {"reset": 2}
 """{fault type: first version of the table with it}; 1 for all others."""

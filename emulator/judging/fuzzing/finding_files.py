@@ -10,6 +10,7 @@ from emulator.scenario import scenario_model as m
 from emulator.scenario.document import ScenarioErrors
 from emulator.scenario.load import load_scenario
 from emulator.scenario.observations.observation_model import COMBINED, SEPARATE
+from emulator.scenario.topology_reading import FIRST_VOTERS
 from emulator.scenario.write import written_step
 from emulator.topology import KRAFT
 
@@ -33,7 +34,9 @@ def readable(scenario: m.Scenario, comment: str = "") -> str:
     if kraft:
         combined = any({"broker", "controller"} <= set(node.roles) for node in topology.nodes)
         lines += [f"metadata: {KRAFT}", f"nodes: {COMBINED if combined else SEPARATE}"]
-    lines.append(f"topology: {_flow({**counts, 'azs': azs})}")
+    first = [topology.node(name).number for name in topology.initial_controllers]
+    voters = {FIRST_VOTERS: first} if first else {}
+    lines.append(f"topology: {_flow({**counts, 'azs': azs, **voters})}")
     if scenario.settings:
         lines += ["settings:", *(f"  {name}: {_flow(value)}" for name, value in scenario.settings.items())]
     if scenario.settings_by_broker:

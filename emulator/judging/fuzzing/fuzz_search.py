@@ -49,10 +49,14 @@ class HuntOptions(msgspec.Struct, frozen=True):
     space: Annotated[int, msgspec.Meta(ge=1, le=SPACE)] = 1
     metadata: str = ""
 
+    @property
+    def in_kraft(self) -> bool:
+        return metadata_of(self.version, self.metadata) == KRAFT
+
     def scenario(self, number: int) -> Scenario:
         """A newly drawn scenario."""
         own = {int(broker): given for broker, given in self.by_broker.items()}
-        draws = kraft_drawn if metadata_of(self.version, self.metadata) == KRAFT else drawn
+        draws = kraft_drawn if self.in_kraft else drawn
         return draws(self.seed, number, self.version, self.fixed, own, self.space)
 
 

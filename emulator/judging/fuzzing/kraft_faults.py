@@ -11,6 +11,7 @@ from emulator.scenario import scenario_model as m
 from protocol.purposes import CONTROLLER_PORT
 
 BEYOND_SESSION_S = (9.5, 12.0)
+VOTERS_MIN = 3
 QUORUM_LOST_S = (2.5, 6.0)
 """Longer than a fetch timeout and an election."""
 
@@ -70,6 +71,20 @@ def controller_ports(s: Schedule) -> None:
             s.cut(m.PairLinks(between=(f"az-{az}", f"az-{number % 3}")), *CONTROLLER_PORT)
 
 
+def change_voters(s: Schedule) -> None:
+    """Add a controller to the voters, or remove one while others than VOTERS_MIN vote.
+
+    A quorum of two stops for good if its leader fails while it removes itself (docs/kraft-quorum.md 8).
+    """
+    others = [name for name in s.cluster.voters if name not in s.voting]
+    adds = bool(others) and (len(s.voting) <= VOTERS_MIN or s.draw.random() < 0.5)
+    if not adds and len(s.voting) <= VOTERS_MIN:
+        return
+    number = int(s.draw.choice(others if adds else s.voting).removeprefix("controller-"))
+    step = (m.AddController if adds else m.RemoveController)(controller=number, may_fail=True, at_s=s.at_s)
+    s.behind(f"voters at {s.at_s:g}", step)
+
+
 # --- sequences ---
 
 
@@ -95,8 +110,9 @@ def quorum_lost(s: Schedule) -> None:
 
 def active_controller_cut(s: Schedule) -> None:
     """The active controller is cut off with a leader in its AZ, or stands still, and returns."""
+    azs = min(3, max(len(s.cluster.ranked), len(s.cluster.voters)))
     s.add(m.PauseNode(node="active-controller", at_s=s.at_s)) if s.draw.random() < 0.3 else s.add(
-        m.Cut(links=m.AzLinks(az=f"az-{s.draw.randrange(3)}"), at_s=s.at_s, expects_traffic=False)
+        m.Cut(links=m.AzLinks(az=f"az-{s.draw.randrange(3) % azs}"), at_s=s.at_s, expects_traffic=False)
     )
     s.later(*s.draw.choice((QUORUM_LOST_S, BEYOND_SESSION_S)))
     usual.kill(s)
@@ -136,6 +152,19 @@ def fenced_alone(s: Schedule) -> None:
     usual.kill(s)
 
 
+def voters_replaced(s: Schedule) -> None:
+    """Add a voter and remove another one, while a controller fails."""
+    change_voters(s)
+    s.later(0.0, 0.5)
+    if s.draw.random() < 0.6:
+        controller(s)
+    s.later(*s.draw.choice(((0.1, 1.0), QUORUM_LOST_S)))
+    change_voters(s)
+    s.later(0.0, 0.3)
+    s.add(m.PauseNode(node="active-controller", at_s=s.at_s)) if s.draw.random() < 0.3 else controller(s)
+    s.later(*QUORUM_LOST_S)
+
+
 def quick_restart(s: Schedule) -> None:
     """A broker restarts within its session, perhaps without its disk.
 
@@ -170,6 +199,8 @@ KRAFT_USUAL: dict[str, tuple[Fault, int]] = {
     "elect": (usual.elect_preferred, 2),
     "controller": (controller, 6),
 }
+VOTERS_USUAL: dict[str, tuple[Fault, int]] = {**KRAFT_USUAL, "change-voters": (change_voters, 5)}
+"""Of a quorum whose voters may change."""
 _ZOOKEEPER_ONLY = ("session-server", "elect-controller", "lose-disk")
 KRAFT_SELDOM: dict[str, tuple[Fault, int]] = {
     **{name: kind for name, kind in SELDOM.items() if name not in _ZOOKEEPER_ONLY},
@@ -188,3 +219,4 @@ KRAFT_SEQUENCES: dict[str, tuple[Fault, int]] = {
     "fenced-alone": (fenced_alone, 4),
     "quick-restart": (quick_restart, 4),
 }
+VOTERS_SEQUENCES: dict[str, tuple[Fault, int]] = {**KRAFT_SEQUENCES, "voters-replaced": (voters_replaced, 12)}

@@ -24,6 +24,7 @@ from emulator.judging.fuzzing.generator import (
     started_order,
     workload_drawn,
 )
+from emulator.judging.fuzzing.kraft_faults import VOTERS_MIN
 from emulator.judging.fuzzing.schedule import TOPIC, at_once, cluster_of
 from emulator.scenario import scenario_model as m
 from emulator.topology import KRAFT, broker_name, three_azs
@@ -43,6 +44,17 @@ KRAFT_CHOSEN: tuple[tuple[str, tuple[Any, ...]], ...] = (
 VOTERS = (3, 3, 3, 1, 5)
 COMBINED_SHARE = 0.3
 AZS = 3
+VOTERS_SINCE, SNAPSHOTS_SINCE = 3, 3
+"""First versions of the table of fault types with voters that change, and with snapshots."""
+VOTERS_SHARE = 0.35
+FURTHER_CONTROLLERS = (1, 1, 2)
+"""Controllers that do not vote at first."""
+SNAPSHOTS_SHARE = 0.35
+SNAPSHOTS: dict[str, Any] = {
+    "metadata.log.max.record.bytes.between.snapshots": 2_000,
+    "metadata.max.retention.bytes": 10_000,
+}
+"""Snapshots within a minute, and a log that is deleted below them."""
 
 
 def kraft_drawn(
@@ -58,9 +70,21 @@ def kraft_drawn(
     brokers = draw.choice((2, 3, 3, 3, 4))
     combined = draw.random() < COMBINED_SHARE
     voters = min(brokers, draw.choice((1, 3, 3))) if combined else draw.choice(VOTERS)
+    changes = (
+        space >= VOTERS_SINCE
+        and not combined
+        and gates_for(version, metadata=KRAFT).kraft_version_max > 0
+        and draw.random() < VOTERS_SHARE
+    )
+    if changes:
+        voters = VOTERS_MIN + draw.choice(FURTHER_CONTROLLERS)
     topology = three_azs(brokers, clients=1, azs=AZS, controllers=voters, metadata=KRAFT, combined=combined)
+    if changes:
+        topology = replace(topology, initial_controllers=tuple(topology.voters.values())[:VOTERS_MIN])
     chosen = dict(draw.choice(LAGS))
     chosen |= {name: draw.choice(values) for name, values in KRAFT_CHOSEN}
+    if space >= SNAPSHOTS_SINCE and draw.random() < SNAPSHOTS_SHARE:
+        chosen |= SNAPSHOTS
     replicas = draw.randint(2, brokers)
     partitions = draw.choice((1, 1, 2))
     assignment = tuple(tuple(map(BrokerId, draw.sample(range(brokers), replicas))) for _ in range(partitions))

@@ -21,8 +21,8 @@ class Cluster(msgspec.Struct, frozen=True):
 
     `ranked`: brokers, likely leaders first. `first`: the likely controller; in KRaft any. `sessions`: ZooKeeper
     servers, or in KRaft the dedicated controllers. `assignment`: of the topic. `alters`: whether brokers' settings can
-    change at run time. `space`: version of the table of fault types. `voters`: nodes of a KRaft quorum that vote,
-    dedicated or combined.
+    change at run time. `space`: version of the table of fault types. `voters`: controllers of a KRaft quorum,
+    dedicated or combined. `first_voters`: those that vote at first, where the voters may change.
     """
 
     ranked: tuple[str, ...]
@@ -32,6 +32,7 @@ class Cluster(msgspec.Struct, frozen=True):
     alters: bool
     space: int
     voters: tuple[str, ...] = ()
+    first_voters: tuple[str, ...] = ()
 
     @property
     def replicas(self) -> tuple[str, ...]:
@@ -43,7 +44,7 @@ class Schedule:
     """Steps in order, the last of which begins at `at_s`, and open faults.
 
     `dead`: {node: since when}. `ill`: brokers that a fault may have killed. `failing`: disks that refuse writes until
-    they are replaced.
+    they are replaced. `voting`: voters of a quorum whose voters may change, if all changes so far were done.
     """
 
     def __init__(self, draw: random.Random, cluster: Cluster, begin_s: float) -> None:
@@ -58,6 +59,7 @@ class Schedule:
         self.rules: list[m.Links] = []
         self.slow: list[str] = []
         self.other_topic = False
+        self.voting = list(cluster.first_voters)
 
     # --- time ---
 
@@ -140,6 +142,10 @@ class Schedule:
                 self.rules.append(links)
             case m.Heal(links=links):
                 self.rules = [] if links is None else [one for one in self.rules if one != links]
+            case m.AddController(controller=number) if (name := f"controller-{number}") not in self.voting:
+                self.voting.append(name)
+            case m.RemoveController(controller=number) if (name := f"controller-{number}") in self.voting:
+                self.voting.remove(name)
             case m.CreateTopic(topic=topic) if topic == OTHER:
                 self.other_topic = True
             case m.DeleteTopic():
@@ -223,6 +229,7 @@ def cluster_of(scenario: m.Scenario, *, alters: bool, space: int) -> Cluster:
         alters=alters,
         space=space,
         voters=voters,
+        first_voters=scenario.topology.initial_controllers,
     )
 
 

@@ -107,7 +107,7 @@ class Watch:
         self.on_disk: frozenset[TopicPartition] | None = None
         if isinstance(machine, KraftBrokerNode | KraftControllerNode):
             self.part = controller_part_of(machine)
-            self.quorum = QuorumView(quorum, self.name, node.incarnation, machine.member)
+            self.quorum = QuorumView(quorum, self.name, node.incarnation, machine.member, node.files)
         self.cuts = node.cuts
         self.partitions: dict[TopicPartition, Partition] = {}
         self.logs: dict[TopicPartition, Log] = {}

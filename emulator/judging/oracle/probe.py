@@ -128,8 +128,7 @@ class Probe:
     def _look_at_quorum(self, watch: Watch, at_ms: float) -> None:
         """Record a node's view of the metadata log, and what the controller furthest ahead has read."""
         assert watch.quorum is not None
-        with watch.node.files.unwatched():
-            batches = watch.quorum.look()
+        batches = watch.quorum.look()
         if watch.part is not None:
             for topic in self.metadata.catch_up(batches, at_ms):
                 self.incarnations.ended(topic, len(self._operations))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from emulator.judging.oracle.truth import MetadataLife
 from emulator.machines.node.quorum_member import QuorumMember
+from emulator.storage.memory_files import MemoryFiles
 from protocol.ids import FIRST_OFFSET
 from protocol.records.metadata_records import MetadataBatch
 
@@ -21,10 +22,13 @@ class QuorumView:
     Its process' memory shows all but the batches, which lie on its disk.
     """
 
-    __slots__ = ("_last", "_life", "_member", "_next")
+    __slots__ = ("_files", "_last", "_life", "_member", "_next")
 
-    def __init__(self, views: QuorumViews, node: str, incarnation: int, member: QuorumMember) -> None:
+    def __init__(
+        self, views: QuorumViews, node: str, incarnation: int, member: QuorumMember, files: MemoryFiles
+    ) -> None:
         self._member = member
+        self._files = files
         self._life = MetadataLife(node, incarnation)
         self._next = FIRST_OFFSET
         self._last: tuple[int, int, int, int] = (-1, -1, -1, -1)
@@ -48,7 +52,8 @@ class QuorumView:
             life.highest = max(life.highest, high_watermark)
         if member.next_offset == self._next:
             return ()
-        batches = [*member.committed_batches(self._next)]
+        with self._files.unwatched():
+            batches = [*member.committed_batches(self._next)]
         self._next = member.next_offset
         for batch in batches:
             if batch.is_snapshot:

@@ -12,7 +12,7 @@ from protocol.messages.message_base import Message
 
 Live = (
     m.Produce | m.Fetch | m.AskMetadata | m.ListOffsets | m.CreateTopic | m.DeleteTopic | m.AlterTopic
-    | m.AlterBroker | m.AddPartitions | m.Reassign
+    | m.AlterBroker | m.AddPartitions | m.Reassign | m.AddController | m.RemoveController
     | m.ElectPreferred | m.ElectController | m.Wait | m.Sleep | m.Consume | m.Commit | m.LookCommitted
 )  # fmt: skip
 """Steps that a live player accepts. Faults are applied to the cluster directly."""

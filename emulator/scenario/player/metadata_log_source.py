@@ -182,9 +182,7 @@ class MetadataLogSource:
                         self._partition(now, name, state, where)
                 return {"states"}
             case RemoveTopicRecord():
-                removed = before.keys() - dict(self._states()).keys()
-                self._view.deletions.update({name.rpartition("-")[0] for name in removed})
-                for name in removed:
+                for name in before.keys() - dict(self._states()).keys():
                     of_partitions: tuple[MutableMapping[str, Any], ...] = (
                         self._view.states, self.shown, self._not_shown,
                     )  # fmt: skip
@@ -220,7 +218,6 @@ class MetadataLogSource:
         match record:
             case RegisterBrokerRecord():
                 self._view.racks[record.broker] = record.rack
-                self._view.registrations[record.broker] = record.epoch
                 self._noted(now, REGISTRATION, {**entry, "what": "registered", "fenced": record.fenced})
             case UnregisterBrokerRecord():
                 self._noted(now, REGISTRATION, {**entry, "what": "unregistered"})

@@ -4,8 +4,6 @@ The controller, registered brokers, topics with their assignments and partition 
 metadata. In KRaft `states` have the partition epoch as `zk_version`, and the quorum's epoch as `controller_epoch`.
 """
 
-from collections import Counter
-
 from emulator.faults import targets
 from emulator.scenario.conditions import PartitionView
 from protocol.ids import BrokerId, topic_partition_text
@@ -27,10 +25,6 @@ class MetadataView:
         """Of the active controller, the id as `emulator.topology.identifier_of` has it."""
         self.controller_epoch = 0
         self.live: frozenset[BrokerId] = frozenset()
-        self.registrations: dict[BrokerId, int] = {}
-        """The zxid of each broker's newest registration, or in KRaft its broker epoch: each has its own."""
-        self.deletions: Counter[str] = Counter()
-        """{topic: times that it was deleted}: a topic of that name may exist again before anybody looks."""
         self.racks: dict[BrokerId, str] = {}
         self.metadata: dict[int, MetadataResponse] = {}
         self.marked: set[str] = set()

@@ -90,8 +90,6 @@ class ZnodeSource:
                 return set()
             (broker,) = found
             self._view.live = self._view.live - {broker} if data is None else self._view.live | {broker}
-            if data is not None:
-                self._view.registrations[broker] = change.zxid
             if data:  # a znode may be created first and filled in the same transaction
                 self._view.racks[broker] = decode_broker(broker, data, change.zxid).rack
             return {"live"}
@@ -113,7 +111,6 @@ class ZnodeSource:
             return {"states"}
         topic = path[len(TOPICS) + 1 :]
         if "/" not in topic and data is None:
-            self._view.deletions[topic] += 1
             for name in [name for name in self._view.assignments if _topic_of(name) == topic]:
                 del self._view.assignments[name]
             return {"states"}

@@ -11,7 +11,7 @@ import pytest
 from emulator.judging.crash_testing.crash_plan import scenario_of
 from emulator.scenario import scenario_model as m
 from emulator.scenario.expect import judge
-from emulator.scenario.observations.races import substituted
+from emulator.scenario.observations.races import Race, substituted
 from emulator.scenario.observations.recording_comparison import compare
 from emulator.scenario.observations.recording_files import load
 from emulator.scenario.recorded import scenario_of_recording
@@ -27,10 +27,9 @@ RECORDED = [
 ]
 
 
-def test_a_file_is_called_after_its_scenario(subtests: pytest.Subtests) -> None:
-    for path in CATALOGUE:
-        with subtests.test(path=path):
-            assert scenario_of(path.stem).id == path.stem
+@pytest.mark.parametrize("path", CATALOGUE, ids=lambda path: path.stem)
+def test_a_file_is_called_after_its_scenario(path: Path) -> None:
+    assert scenario_of(path.stem).id == path.stem
 
 
 TWO_NAMES = {"new leader (neither broker-0 nor none)": "new leader"}
@@ -42,47 +41,43 @@ def one_name(step: m.AnyStep) -> m.AnyStep:
     return step
 
 
-def test_steps_and_settings_are_the_recordings(subtests: pytest.Subtests) -> None:
+@pytest.mark.parametrize(("name", "recording"), RECORDED)
+def test_steps_and_settings_are_the_recordings(name: str, recording: str) -> None:
     """A wait's meaning counts.
 
     One of az-isolated-leader-and-controller has two names in the recordings.
     """
-    for name, recording in RECORDED:
-        with subtests.test(name=name, recording=recording):
-            recorded = scenario_of_recording(load(GOLDEN / recording))
-            assert [one_name(step) for step in scenario_of(name).steps] == [one_name(step) for step in recorded.steps]
-            assert scenario_of(name).settings == recorded.settings
-            assert scenario_of(name).settings_by_broker == recorded.settings_by_broker
+    recorded = scenario_of_recording(load(GOLDEN / recording))
+    assert [one_name(step) for step in scenario_of(name).steps] == [one_name(step) for step in recorded.steps]
+    assert scenario_of(name).settings == recorded.settings
+    assert scenario_of(name).settings_by_broker == recorded.settings_by_broker
 
 
-def test_what_is_expected_is_what_kafka_did(subtests: pytest.Subtests) -> None:
+@pytest.mark.parametrize(("name", "recording"), RECORDED)
+def test_what_is_expected_is_what_kafka_did(name: str, recording: str) -> None:
     """All that stands in observations; what the checks say is not in a recording."""
-    for name, recording in RECORDED:
-        with subtests.test(name=name, recording=recording):
-            s = scenario_of(name)
-            version = recording.partition("@")[2].partition("/")[0]
-            of_checks = sum(e.of in ("check", "measure") for e in s.expectations_for(version))
-            judged = judge(s, load(GOLDEN / recording), {})
-            surprises = [one for one in judged if one["held"] is False]
-            assert surprises == []
-            unknown = [one for one in judged if one["held"] == "unknown"]
-            violations = sum(not one.sometimes for one in s.violations_expected(version).values())
-            assert len(unknown) == of_checks + violations
-            assert len(judged) > len(unknown)
+    s = scenario_of(name)
+    version = recording.partition("@")[2].partition("/")[0]
+    of_checks = sum(e.of in ("check", "measure") for e in s.expectations_for(version))
+    judged = judge(s, load(GOLDEN / recording), {})
+    surprises = [one for one in judged if one["held"] is False]
+    assert surprises == []
+    unknown = [one for one in judged if one["held"] == "unknown"]
+    violations = sum(not one.sometimes for one in s.violations_expected(version).values())
+    assert len(unknown) == of_checks + violations
+    assert len(judged) > len(unknown)
 
 
-def test_a_race_is_about_a_recording() -> None:
-    """It applies to one at least, and makes another outcome of it.
+RACES = [(path.stem, race) for path in CATALOGUE for race in scenario_of(path.stem).races]
 
-    One test, because a parameter for each race would read the catalogue in every process that collects.
-    """
-    races = [(path.stem, race) for path in CATALOGUE for race in scenario_of(path.stem).races]
-    assert len(races) > 10
-    for name, race in races:
-        recordings = [load(GOLDEN / recording) for of, recording in RECORDED if of == name]
-        outcomes = [(o, outcome) for o in recordings if (outcome := substituted(o, race)) is not None]
-        assert outcomes, f"{name}: {race.name}"
-        assert all(compare(outcome, o) for o, outcome in outcomes), f"{name}: {race.name}"
+
+@pytest.mark.parametrize(("name", "race"), RACES, ids=lambda value: value if isinstance(value, str) else value.name)
+def test_a_race_is_about_a_recording(name: str, race: Race) -> None:
+    """It applies to one at least, and makes another outcome of it."""
+    recordings = [load(GOLDEN / recording) for of, recording in RECORDED if of == name]
+    outcomes = [(o, outcome) for o in recordings if (outcome := substituted(o, race)) is not None]
+    assert outcomes
+    assert all(compare(outcome, o) for o, outcome in outcomes)
 
 
 def test_the_elected_controller_is_the_race_that_was_recorded_on_2_8() -> None:
@@ -97,12 +92,11 @@ def test_the_elected_controller_is_the_race_that_was_recorded_on_2_8() -> None:
     assert compare(other, two) == []
 
 
-def test_every_recording_is_a_scenario(subtests: pytest.Subtests) -> None:
-    for path in sorted(GOLDEN.glob("*/1.json")):
-        with subtests.test(path=path):
-            o = load(path)
-            s = scenario_of_recording(o)
-            assert s.id == path.parent.name.partition("@")[0]
-            assert s.kafka == (path.parent.name.partition("@")[2],)
-            assert s.settings.get("tickTime") == (500 if s.id.startswith("random-") else None)
-            assert {str(b): v for b, v in s.settings_by_broker.items()} == o.settings_by_broker
+@pytest.mark.parametrize("path", sorted(GOLDEN.glob("*/1.json")), ids=lambda path: path.parent.name)
+def test_every_recording_is_a_scenario(path: Path) -> None:
+    o = load(path)
+    s = scenario_of_recording(o)
+    assert s.id == path.parent.name.partition("@")[0]
+    assert s.kafka == (path.parent.name.partition("@")[2],)
+    assert s.settings.get("tickTime") == (500 if s.id.startswith("random-") else None)
+    assert {str(b): v for b, v in s.settings_by_broker.items()} == o.settings_by_broker

@@ -48,31 +48,29 @@ def once(timeline: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         yield entry
 
 
-def test_the_script_comes_back_as_it_was(subtests: pytest.Subtests) -> None:
-    for name in FILES:
-        with subtests.test(name=name):
-            o = recording(name)
-            script = [{k: v for k, v in entry.items() if k != "t"} for entry in once(o.timeline) if "do" in entry]
-            assert [entry for step in steps_of_recording(o) if (entry := do_entry(step)) is not None] == script
+@pytest.mark.parametrize("name", FILES)
+def test_the_script_comes_back_as_it_was(name: str) -> None:
+    o = recording(name)
+    script = [{k: v for k, v in entry.items() if k != "t"} for entry in once(o.timeline) if "do" in entry]
+    assert [entry for step in steps_of_recording(o) if (entry := do_entry(step)) is not None] == script
 
 
-def test_unrequested_results_become_steps_in_their_place(subtests: pytest.Subtests) -> None:
+@pytest.mark.parametrize("name", FILES)
+def test_unrequested_results_become_steps_in_their_place(name: str) -> None:
     """The order of scripted steps and recorded states is the timeline's."""
-    for name in FILES:
-        with subtests.test(name=name):
-            o = recording(name)
-            kinds = (*RECORDED, ACTIVE_CONTROLLER)
-            expected = [e.get("do") or e["saw"] for e in once(o.timeline) if "do" in e or e["saw"] in kinds]
-            made = [
-                ACTIVE_CONTROLLER
-                if isinstance(step, m.RequireController)
-                else step.what
-                if isinstance(step, m.Record)
-                else (do_entry(step) or {"do": None})["do"]
-                for step in steps_of_recording(o)
-                if not isinstance(step, m.Await)
-            ]
-            assert made == expected
+    o = recording(name)
+    kinds = (*RECORDED, ACTIVE_CONTROLLER)
+    expected = [e.get("do") or e["saw"] for e in once(o.timeline) if "do" in e or e["saw"] in kinds]
+    made = [
+        ACTIVE_CONTROLLER
+        if isinstance(step, m.RequireController)
+        else step.what
+        if isinstance(step, m.Record)
+        else (do_entry(step) or {"do": None})["do"]
+        for step in steps_of_recording(o)
+        if not isinstance(step, m.Await)
+    ]
+    assert made == expected
 
 
 def test_every_wait_of_every_recording_has_a_meaning() -> None:

@@ -58,3 +58,34 @@ def test_a_voter_is_replaced_and_the_others_die(version: str) -> None:
     assert [(one["verb"], one["topic"], one["reason"]) for one in noted] == [
         ("remove-controller", "controller-0", ""), ("add-controller", "controller-2", "DUPLICATE_VOTER"),
     ]  # fmt: skip
+
+
+LOST = """topology: {controllers: 3}
+steps:
+  - start: [0, 1, 2]
+  - create-topic: {topic: t, assignment: [0, 1, 2]}
+  - disk-error: controller-2
+  - kill: controller-2
+  - sleep: 8
+  - lose-disk: controller-2
+  - start: controller-2
+  - kill: controller-1
+  - sleep: 8
+  - wait: active controller
+  - create-topic: {topic: u, assignment: [1, 2]}
+"""
+
+
+def test_a_controller_loses_its_disk_and_is_of_the_majority_again() -> None:
+    """Other controllers have elected a leader meanwhile.
+    A former leader that returns earlier hears that it leads, knows nothing of it, and exits (hasConsistentLeader).
+    """
+    loaded = load_scenario(HEAD + LOST, "x.yaml")
+    assert m.LoseDisk(node="controller-2") in loaded.steps
+    assert play_and_judge(resolve(loaded, "4.4"), 1, run="x").verdict.exit_code == 0
+
+
+def test_with_zookeeper_a_controller_has_no_disk() -> None:
+    text = HEAD.replace("kraft", "zookeeper").replace(", '4.4'", "") + LOST
+    with pytest.raises(ScenarioErrors, match="unknown broker 'controller-2'"):
+        load_scenario(text, "x.yaml")

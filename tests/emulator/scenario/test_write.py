@@ -19,18 +19,16 @@ CATALOGUE = sorted((ROOT / "scenarios").glob("*.yaml"))
 RECORDINGS = sorted((ROOT / "tests" / "golden").glob("*/*.json"))
 
 
-def test_catalogue(subtests: pytest.Subtests) -> None:
-    for path in CATALOGUE:
-        with subtests.test(path=path):
-            scenario = load_scenario(path.read_text(), str(path))
-            assert load_scenario(written(scenario), "written") == scenario
+@pytest.mark.parametrize("path", CATALOGUE, ids=lambda path: path.stem)
+def test_catalogue(path: Path) -> None:
+    scenario = load_scenario(path.read_text(), str(path))
+    assert load_scenario(written(scenario), "written") == scenario
 
 
-def test_recordings(subtests: pytest.Subtests) -> None:
-    for path in RECORDINGS:
-        with subtests.test(path=path):
-            scenario = scenario_of_recording(load(path))
-            assert load_scenario(written(scenario), "written") == scenario
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_recordings(path: Path) -> None:
+    scenario = scenario_of_recording(load(path))
+    assert load_scenario(written(scenario), "written") == scenario
 
 
 LINKS = m.PairLinks(("broker-0", "session-1"))

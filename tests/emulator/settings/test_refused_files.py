@@ -47,18 +47,16 @@ FILES: list[tuple[str, str, tuple[str, str], int]] = [
 """(kind, text, (first version that refuses it, last), line that the message names)"""
 
 
-def test_a_file_that_kafka_refuses(subtests: pytest.Subtests) -> None:
-    for version in LADDER:
-        for kind, text, refused, line in FILES:
-            with subtests.test(version=version, kind=kind, text=text, refused=refused, line=line):
-                name = f"{kind}.properties"
-                refuses = bool(refused[0]) and since(version, refused[0]) and since(refused[1], version)
-                try:
-                    layer = applied([settings_file(wanted(name), name, text.encode())], version, BROKERS)
-                    brokers, by_broker = tuple(BROKERS), layer.by_broker
-                    check(Everything(version=version, cluster=layer.cluster, by_broker=by_broker, brokers=brokers))
-                except (UnusableFile, UnusableSetting) as error:
-                    assert refuses, error
-                    assert str(error).startswith(f"{name}:{line}"), error
-                else:
-                    assert not refuses
+@pytest.mark.parametrize("version", LADDER)
+@pytest.mark.parametrize(("kind", "text", "refused", "line"), FILES, ids=[repr(text)[:60] for _, text, _, _ in FILES])
+def test_a_file_that_kafka_refuses(kind: str, text: str, refused: tuple[str, str], line: int, version: str) -> None:
+    name = f"{kind}.properties"
+    refuses = bool(refused[0]) and since(version, refused[0]) and since(refused[1], version)
+    try:
+        layer = applied([settings_file(wanted(name), name, text.encode())], version, BROKERS)
+        check(Everything(version=version, cluster=layer.cluster, by_broker=layer.by_broker, brokers=tuple(BROKERS)))
+    except (UnusableFile, UnusableSetting) as error:
+        assert refuses, error
+        assert str(error).startswith(f"{name}:{line}"), error
+    else:
+        assert not refuses

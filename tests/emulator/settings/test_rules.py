@@ -9,7 +9,7 @@ from emulator.settings.in_force import brokers_in_force, topics_in_force
 from emulator.settings.java_names import java_producer
 from emulator.settings.setting import BROKER, CONSUMER, ENSEMBLE, PRODUCER, TOPIC
 from emulator.settings.setting_registry import BY_SCOPE, usable
-from emulator.settings.setting_rules import BROKERS, RULES, contradictions
+from emulator.settings.setting_rules import BROKERS, RULES, Rule, contradictions
 from protocol.versions import LADDER, VERSIONS, releases
 
 ALL_RELEASES = releases()[: releases().index(LADDER[-1]) + 1]
@@ -231,15 +231,14 @@ def test_of_consumers(given: dict[str, Any], version: str, message: str | None) 
     assert [one for _, one in broken_of_consumer(version, values | given, given)] == ([message] if message else [])
 
 
+@pytest.mark.parametrize("version", [version for version in VERSIONS if version not in LADDER])
+@pytest.mark.parametrize("rule", BROKERS, ids=lambda rule: rule.names[0])
 def test_rules_of_brokers_without_zookeeper_read_only_settings_that_these_versions_have(
-    subtests: pytest.Subtests,
+    version: str, rule: Rule
 ) -> None:
-    for version in [version for version in VERSIONS if version not in LADDER]:
-        for rule in BROKERS:
-            with subtests.test(version=version, rule=rule):
-                values = brokers_in_force(version, {})
-                given = [name for name in rule.names if name in values]
-                assert contradictions(BROKER, version, values, given, "kraft") == []
+    values = brokers_in_force(version, {})
+    given = [name for name in rule.names if name in values]
+    assert contradictions(BROKER, version, values, given, "kraft") == []
 
 
 def test_kraft_mode_has_roles_and_zookeeper_mode_has_none() -> None:

@@ -13,7 +13,7 @@ from emulator.machines.broker.settings import TOPIC_OVERRIDES, BrokerSettings
 from emulator.machines.client.client_settings import consumer_settings, old_consumer_settings, producer_settings
 from emulator.machines.node.broker_lifecycle import LifecycleSettings
 from emulator.runs.resolve import SESSION_SETTINGS
-from emulator.settings.bearing import MODELLED, NOT_MODELLED
+from emulator.settings.bearing import MODELLED, NOT_MODELLED, Group
 from emulator.settings.java_names import java_consumer, java_producer
 from emulator.settings.setting import BROKER, CONSUMER, ENSEMBLE, PRODUCER, TOPIC, Setting
 from emulator.settings.setting_registry import BY_SCOPE, GROUP_OF, REGISTRY, SETTINGS
@@ -30,38 +30,36 @@ def test_every_setting_is_there_once() -> None:
     assert len(SETTINGS) == len(REGISTRY) > 500
 
 
-def test_a_setting_makes_sense(subtests: pytest.Subtests) -> None:
-    for setting in SETTINGS:
-        with subtests.test(setting=setting):
-            versions = [version for version in ALL_RELEASES if setting.exists_in(version)]
-            assert versions
-            for steps in (setting.defaults, setting.low, setting.high):
-                firsts = [ALL_RELEASES.index(first) for first, _ in steps]
-                assert firsts == sorted(set(firsts)) and firsts[0] == 0
-            for version in versions:
-                value = setting.default_in(version)
-                if value not in (None, ""):
-                    assert setting.read(value, version) == ("", value), version
-            if setting.follows:
-                assert all(BY_SCOPE[BROKER][setting.follows].exists_in(version) for version in versions)
-            if setting.java:
-                assert setting.java in BY_SCOPE[setting.scope] and not BY_SCOPE[setting.scope][setting.java].java
-            if setting.scala:
-                assert setting.until == "1.1" and setting.scope in (PRODUCER, CONSUMER)
-            if setting.update:
-                assert setting.update_since and setting.scope == BROKER
-            assert not (setting.only_update and not setting.update)
-            assert setting.unit == "ms" or not setting.name.endswith(".ms")
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.key)
+def test_a_setting_makes_sense(setting: Setting) -> None:
+    versions = [version for version in ALL_RELEASES if setting.exists_in(version)]
+    assert versions
+    for steps in (setting.defaults, setting.low, setting.high):
+        firsts = [ALL_RELEASES.index(first) for first, _ in steps]
+        assert firsts == sorted(set(firsts)) and firsts[0] == 0
+    for version in versions:
+        value = setting.default_in(version)
+        if value not in (None, ""):
+            assert setting.read(value, version) == ("", value), version
+    if setting.follows:
+        assert all(BY_SCOPE[BROKER][setting.follows].exists_in(version) for version in versions)
+    if setting.java:
+        assert setting.java in BY_SCOPE[setting.scope] and not BY_SCOPE[setting.scope][setting.java].java
+    if setting.scala:
+        assert setting.until == "1.1" and setting.scope in (PRODUCER, CONSUMER)
+    if setting.update:
+        assert setting.update_since and setting.scope == BROKER
+    assert not (setting.only_update and not setting.update)
+    assert setting.unit == "ms" or not setting.name.endswith(".ms")
 
 
-def test_a_group_has_its_explanation(subtests: pytest.Subtests) -> None:
-    for group in GROUPS:
-        with subtests.test(group=group):
-            assert len({setting.scope for setting in group.settings}) == 1
-            assert bool(group.why) == (group.standing != MODELLED)
-            assert bool(group.checks) == (group.standing == NOT_MODELLED)
-            assert set(group.checks) <= set(CHECKS)
-            assert set(group.bears) == ({s.name for s in group.settings} if group.standing == NOT_MODELLED else set())
+@pytest.mark.parametrize("group", GROUPS, ids=lambda group: f"{group.settings[0].scope}: {group.title}")
+def test_a_group_has_its_explanation(group: Group) -> None:
+    assert len({setting.scope for setting in group.settings}) == 1
+    assert bool(group.why) == (group.standing != MODELLED)
+    assert bool(group.checks) == (group.standing == NOT_MODELLED)
+    assert set(group.checks) <= set(CHECKS)
+    assert set(group.bears) == ({s.name for s in group.settings} if group.standing == NOT_MODELLED else set())
 
 
 def test_every_setting_of_a_topic_has_one_of_brokers() -> None:

@@ -23,6 +23,8 @@ def fuzz(*words: str) -> Any:
         (("--for", "soon"), "--for 'soon': expected a time such as"),
         (("--for", "1m", "--runs", "5"), "exclude each other"),
         (("--kafka-version", "9.9"), "unknown Kafka version '9.9'"),
+        (("--kafka-version", "4.4", "--metadata", "zookeeper"), "Kafka 4.4: has no ZooKeeper mode"),
+        (("--kafka-version", "2.8", "--metadata", "kraft"), "Kafka 2.8: KRaft mode is not emulated before 3.3"),
         (("--set", "min.insync.replica=2"), "min.insync.replicas"),
         (("--seed=-1",), "--seed -1: from 0 to 9223372036854775807"),
         (("--seed", "9223372036854775808"), "--seed 9223372036854775808: from 0 to 9223372036854775807"),
@@ -47,6 +49,27 @@ def test_it_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert set(first["reached"]) <= set(second["reached"])
     assert fuzz("--runs", "2", "--seed", "2", *words) == UNUSABLE
     assert "belongs to a search with other options" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "stored", "played"),
+    [
+        (("--kafka-version", "4.4"), "", "kraft"),
+        (("--kafka-version", "3.9"), "kraft", "kraft"),
+        (("--kafka-version", "3.9", "--metadata", "zookeeper"), "", "zookeeper"),
+    ],
+)
+def test_the_version_decides_the_mode_if_no_option_does(
+    words: tuple[str, ...], stored: str, played: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A search of 3.9 that began before there was a choice has no mode in its file.
+    It is resumed with --metadata zookeeper.
+    """
+    assert fuzz("--runs", "1", "--json", *words, "--out", str(tmp_path)) == HELD
+    reported = msgspec.json.decode(capsys.readouterr().out)
+    assert reported["metadata"] == played
+    assert ("zookeeper.session.timeout.ms" in reported["settings"]) == (played == "zookeeper")
+    assert msgspec.json.decode((tmp_path / "fuzz.json").read_bytes())["asked"]["metadata"] == stored
 
 
 def test_a_search_keeps_the_table_of_fault_types_with_which_it_began(

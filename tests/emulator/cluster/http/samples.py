@@ -73,6 +73,8 @@ SAMPLES: Final = (
     ),
     Sample("POST", "/v1/reassignments", {"partitions": {"t-0": [1, 0]}}, r.Reassign({"t-0": IDS})),
     Sample("POST", "/v1/elections", None, r.ElectPreferred()),
+    Sample("POST", "/v1/voters", {"controller": "controller-3"}, r.AddController("controller-3")),
+    Sample("DELETE", "/v1/voters/controller-0", None, r.RemoveController("controller-0")),
     Sample("PATCH", "/v1/brokers", {"settings": {"num.io.threads": 9}}, r.AlterBroker(None, {"num.io.threads": 9})),
     Sample(
         "PATCH", "/v1/brokers/leader:t-0", {"remove": ["num.io.threads"]},

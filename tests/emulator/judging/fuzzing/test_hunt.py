@@ -3,6 +3,7 @@ a hunt is the same however many play it, and goes on where it was.
 """
 
 import random
+from collections.abc import Callable
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -15,11 +16,12 @@ from emulator.judging.fuzzing.fault_generator import SPACE
 from emulator.judging.fuzzing.finding_files import read, readable
 from emulator.judging.fuzzing.fuzz_search import GENERATION, Drawer, Ended, Find, Hunt, HuntOptions, Kept, hunted, small
 from emulator.judging.fuzzing.generator import drawn
+from emulator.judging.fuzzing.kraft_generator import kraft_drawn
 from emulator.judging.fuzzing.mutation import mutated
 from emulator.judging.fuzzing.shrinking import shrunk
 from emulator.judging.judged import play_and_judge
 from emulator.runs.resolve import resolve
-from emulator.scenario.scenario_model import LinkFault, Reset, Sleep, plain_steps
+from emulator.scenario.scenario_model import LinkFault, Reset, Scenario, Sleep, plain_steps
 
 pytestmark = pytest.mark.slow
 
@@ -197,22 +199,34 @@ def test_what_is_drawn_can_be_written_and_read(number: int) -> None:
 DIGESTS = {
     1: "0d9e6edf45dc82cb0defb22f7711819bb52efb3caabf5129458da39d906737d5",
     2: "e5d92558b8f00ee722e6f64c9b17e6ed5e89a0a160b656bfe5bcd950240048cf",
+    3: "e5d92558b8f00ee722e6f64c9b17e6ed5e89a0a160b656bfe5bcd950240048cf",
 }
 """Of drawn and mutated scenarios, by version of the table of fault types."""
+KRAFT_DIGESTS = {
+    1: "8bc54925b7de0bde5ec19ade5ced8f4571814931276440432f535ab57c40ce8d",
+    2: "8bc54925b7de0bde5ec19ade5ced8f4571814931276440432f535ab57c40ce8d",
+    3: "802e42cba0adb233e967d0d547335e7653856efc3bac0f3a2590f5bc610862e8",
+}
+"""The same of KRaft clusters."""
 
 
-@pytest.mark.parametrize("space", DIGESTS)
-def test_a_version_of_the_table_of_fault_types_draws_the_same_for_ever(space: int) -> None:
+@pytest.mark.parametrize(
+    ("version", "draws", "space", "expected"),
+    [("2.8", drawn, *one) for one in DIGESTS.items()] + [("4.4", kraft_drawn, *one) for one in KRAFT_DIGESTS.items()],
+)
+def test_a_version_of_the_table_of_fault_types_draws_the_same_for_ever(
+    version: str, draws: Callable[..., Scenario], space: int, expected: str
+) -> None:
     """A search that was begun earlier goes on with its table.
     A new fault type, weight or amount needs a new version.
     """
     digest = sha256()
     for number in range(20):
-        scenario = drawn(7, number, "2.8", {}, None, space)
+        scenario = draws(7, number, version, {}, None, space)
         changed = mutated(scenario, random.Random(number), [scenario], frozenset(), space)
         digest.update(readable(scenario).encode() + readable(changed).encode())
-    assert digest.hexdigest() == DIGESTS[space]
-    assert max(DIGESTS) == SPACE
+    assert digest.hexdigest() == expected
+    assert max(DIGESTS) == max(KRAFT_DIGESTS) == SPACE
 
 
 def test_every_fault_on_links_is_drawn_by_the_present_table_and_no_reset_by_the_first() -> None:

@@ -39,11 +39,10 @@ def present(values: list[Any] | UnsetType) -> list[Any]:
     return values
 
 
-def test_a_recording_equals_itself(subtests: pytest.Subtests) -> None:
-    for name in FILES:
-        with subtests.test(name=name):
-            assert recording(name).format == KRAFT_FORMAT
-            assert compare(recording(name), copy.deepcopy(recording(name))) == []
+@pytest.mark.parametrize("name", FILES)
+def test_a_recording_equals_itself(name: str) -> None:
+    assert recording(name).format == KRAFT_FORMAT
+    assert compare(recording(name), copy.deepcopy(recording(name))) == []
 
 
 def every_epoch(o: Observations) -> None:
@@ -72,11 +71,10 @@ def every_view(o: Observations) -> None:
     o.views_by_broker.clear()
 
 
-def test_races_and_places_in_the_log_need_not_match(subtests: pytest.Subtests) -> None:
-    for name in FILES:
-        for change in [every_epoch, every_controller, every_place, every_view]:
-            with subtests.test(name=name, change=change):
-                assert compare(edited(name, change), recording(name)) == []
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("change", [every_epoch, every_controller, every_place, every_view])
+def test_races_and_places_in_the_log_need_not_match(name: str, change: Change) -> None:
+    assert compare(edited(name, change), recording(name)) == []
 
 
 def another_leader(o: Observations) -> None:
