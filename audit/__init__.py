@@ -8,11 +8,12 @@ Reading order: `java` (finds Java), `spark_home` (location of Spark), `gateway` 
 summed up and stored), `event_counts` and `monotonic_runs` (counts of lines, and sequences that must not decrease),
 `leadership_terms` (terms), `settled_tables` (quiescent periods), `topic_incarnations` (incarnations of topics),
 `states`, `log_tables`, `suspect_offsets`, `consumer_tables`, `lost`, `table_catalog` (tables that checks read;
-`check_tables`: their meanings), `small_tables` (placement of small tables), `empty_queries` (queries without a row) and
-`prepared` (builds the tables), `checks`, `evidence_contradictions` (contradictory events) and `causality_violations`
-(events that contradict causality), `questions` (all of it as a few queries), `concurrent_queries` (concurrent queries),
-`audit_run`, `query_warmup` (plans the audit before its run has been played), `tuning`; `quarantine` and `expected`
-(results; the rest is in `emulator.judging`), `audited_run` (all), `tiny_run`; `views`, `view_creation`,
+`check_tables`: their meanings), `checks`, `evidence_contradictions` (contradictory events) and `causality_violations`
+(events that contradict causality), `questions` (all of it as a few queries), `concurrent_queries` (runs them). Of small
+runs: `parsed_events` (their events), `pretests` (parts that may have a row), `small_runs` (builds the tables). Of big
+ones: `small_tables` (placement of small tables), `empty_queries` (queries without a row), `prepared` (builds the
+tables). `audit_run`, `tuning`; `quarantine` and `expected` (results; the rest is in `emulator.judging`), `audited_run`
+(all), `tiny_run`; `views`, `view_creation`,
 `campaign_views` and `export` (runs and campaigns for other tools), `query_relations`, `query_syntax`,
 `query_expressions` and `query_names` (refuse a query without Spark), `opened`, `prompt` and `sql_command` (`faultline
 sql`), `report` (the page), `following` (live audit), `commands` (functions of the command line).

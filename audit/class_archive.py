@@ -78,12 +78,10 @@ def _audit(session: SparkSession, scratch: Path) -> None:
     """Audit a run of ordinary size."""
     from audit.audited_run import audit_runs
     from audit.checks.check_registry import CHECKS
-    from audit.query_warmup import Ahead
-    from audit.tiny_run import TINY_RUN, tiny_run
+    from audit.tiny_run import tiny_run
 
     checks = tuple(CHECKS.values())
-    ahead = Ahead(session, scratch / TINY_RUN, checks)
-    [verdict] = audit_runs(session, [tiny_run(scratch)], scratch=str(scratch), checks=checks, ahead=ahead)
+    [verdict] = audit_runs(session, [tiny_run(scratch)], scratch=str(scratch), checks=checks)
     assert verdict.valid is True, verdict
 
 

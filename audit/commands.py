@@ -95,6 +95,8 @@ def audit_command(
     from audit.audited_run import audit_runs
     from audit.checks.own import all_checks
     from audit.export import export
+    from audit.table_catalog import SMALL_MAX_BYTES
+    from audit.tuning import SMALL
 
     bad = list(unusable)
     try:
@@ -106,7 +108,8 @@ def audit_command(
         size_bytes = sum(run.size_bytes for run in directories)
         few = len(paths) <= REPORTS_UNASKED_MAX
         wanted = few if reports is None else reports
-        with _progress(len(paths)), spark_of(master, size_bytes, shared=not cold) as (spark, place):
+        settings = SMALL if size_bytes <= SMALL_MAX_BYTES else None
+        with _progress(len(paths)), spark_of(master, size_bytes, settings, shared=not cold) as (spark, place):
             verdicts = audit_runs(spark, paths, expected=expected.__getitem__, scratch=str(place), checks=checks)
             for run, verdict in zip(paths, verdicts, strict=True):
                 bad += _kept(run, verdict, (homes or {}).get(run, run), report=wanted)

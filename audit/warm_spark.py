@@ -250,9 +250,7 @@ def remote_session(url: str, settings: Mapping[str, str] | None = None) -> Itera
     mode = os.environ.get("SPARK_CONNECT_MODE_ENABLED")
     session: SparkSession | None = None
     try:
-        session = SparkSession.builder.remote(url).create()
-        for key, value in (settings or {}).items():
-            session.conf.set(key, value)
+        session = SparkSession.builder.remote(url).config(map={**(settings or {})}).create()
         yield session
     except KeyboardInterrupt:
         if session is not None:

@@ -1,6 +1,6 @@
 """Spark for one run: the shared server if it runs, or a Java of the run's own.
 
-A Java of its own starts early, and plans the audit while the cluster works.
+A Java of its own starts early, while the cluster works.
 
 A failure of Spark costs only the verdict: the run is kept, and its verdict is *unknown* with the reason.
 """
@@ -32,7 +32,7 @@ class Spark:
         self.problem = ""
 
     def get_ready(self) -> None:
-        """Open the session, and plan the audit."""
+        """Open the session."""
 
     def abandon(self) -> None:
         """Kill Spark: the run has ended without a verdict, and must not wait for a slow start."""
@@ -104,23 +104,19 @@ class OwnSpark(Spark):
         require_spark(DEFAULT_MASTER)
         self._gateway = start_gateway(find_java(os.environ), scratch, background=True)
         self._session: Any = None
-        self._ahead: Any = None
         self._abandoned = False
         self._began = time.monotonic()
 
     def get_ready(self) -> None:
-        """Open the session and plan the audit.
+        """Open the session.
 
         A warm-up by other audits would gain half a second, and cost 14 s of CPU (docs/audit-cost.md).
         """
-        from audit.checks.check_registry import CHECKS
-        from audit.query_warmup import Ahead
         from audit.spark_session import GatewayError, spark_faults, spark_session
 
         try:
             with spark_faults(self._gateway):
                 self._session = spark_session(self._gateway, app_name="faultline")
-                self._ahead = Ahead(self._session, self._run, tuple(CHECKS.values()))
         except Exception as error:
             if not (self._abandoned or isinstance(error, GatewayError | OSError)):
                 raise
@@ -139,7 +135,7 @@ class OwnSpark(Spark):
         from audit.spark_session import spark_faults
 
         with spark_faults(self._gateway):
-            [verdict] = audit_runs(self._session, [self._run], scratch=str(self._scratch), ahead=self._ahead)
+            [verdict] = audit_runs(self._session, [self._run], scratch=str(self._scratch))
             return verdict
 
     def close(self) -> None:
