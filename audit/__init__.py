@@ -1,8 +1,8 @@
 """The audit: Spark judges by a run's events whether promises were kept, beside the oracle.
 
-Reading order: `java` (finds Java), `spark_home` (location of Spark), `gateway` (its virtual machine), `child_jvms`
-(ends it with this process), `spark_session` (a session in it), `class_archive` (speeds up its start), `warm_spark` and
-`spark_keeper` (the server that commands share, and its keeper). Then the audit itself: `input` (runs on disk),
+Reading order: `java` (finds Java), `spark_home` (location of Spark), `spark_java` (its command line), `class_archive`
+(speeds up its start), `spark_session` (settings, failures), `warm_spark` and `spark_keeper` (the server that commands
+share, or one of a command's own, and its keeper). Then the audit itself: `input` (runs on disk),
 `event_lines` (their lines as a table), `event_groups` (events with tables of their own), `blocks`, `line_ranges`,
 `single_lines`, `block_sums` and `line_store` (lines of big runs: parsed by Arrow, cut out of files, read one by one,
 summed up and stored), `event_counts` and `monotonic_runs` (counts of lines, and sequences that must not decrease),

@@ -1,8 +1,7 @@
 """Audits runs: Spark's findings, the scenario's expectations and health become verdicts.
 
-gateway = start_gateway(find_java(os.environ), directory)      # ahead of need
-spark = spark_session(gateway)
-[verdict] = audit_runs(spark, ["runs/az-isolated-leader-1"], scratch=scratch)
+with own_session(directory) as spark:
+    [verdict] = audit_runs(spark, ["runs/az-isolated-leader-1"], scratch=scratch)
 write_verdict(verdict, run)
 """
 

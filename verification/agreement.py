@@ -14,7 +14,6 @@ any run, or a check was violated or held in fewer than `ENOUGH`.
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 import time
@@ -27,7 +26,7 @@ from pathlib import Path
 import msgspec
 
 from audit.audited_run import audit_runs
-from audit.spark_session import find_java, spark_session, start_gateway
+from audit.warm_spark import own_session
 from benchmarks.figure_records import Figure, show, write
 from emulator.exit_codes import BROKEN, HELD
 from emulator.judging.judged import play_and_judge
@@ -134,8 +133,7 @@ def main(number: int = RUNS) -> list[Figure]:
     compared = of_mutants = unplayed = doubted = 0
     with tempfile.TemporaryDirectory(prefix="faultline-") as name:
         folder = Path(name)
-        with start_gateway(find_java(os.environ), folder / "spark") as gateway:
-            spark = spark_session(gateway)
+        with own_session(folder / "spark") as spark:
             todo = plays()
             while compared < number:
                 with tempfile.TemporaryDirectory(dir=folder) as part:

@@ -46,7 +46,8 @@ def _parts_with_rows(verdict: Verdict) -> Iterator[tuple[Kind, str]]:
             yield "violations", name
         if CHECKS[name].counted and check.judged:
             yield "counted", name
-        if check.verdict == "unknown" and _of_place(check.reason):
+        # Other reasons are of the run as a whole.
+        if check.verdict == "unknown" and _of_place(check.reason) and check.reason not in verdict.unknown_because:
             of_logs = CHECKS[name].evidence in (UNREADABLE_LOGS, UNREADABLE_LEADERS)
             yield ("table", "unreadable") if of_logs else ("evidence", name)
     for name, pattern in DOUBTS.items():
@@ -62,4 +63,4 @@ def _parts_with_rows(verdict: Verdict) -> Iterator[tuple[Kind, str]]:
 
 def _of_place(reason: str) -> bool:
     """Whether the evidence of a place is why a check is unknown."""
-    return reason.startswith(("the events of ", "no event has the l", "no event of ")) and "end at " not in reason
+    return reason.startswith(("the events of ", "no event has the l", "no event of "))

@@ -36,6 +36,7 @@ class Command:
 
     def __init__(self, words: list[str], temporary: Path) -> None:
         self._ours, theirs = pty.openpty()
+        self._temporary = str(temporary)
         self.shown = ""
         self.process = subprocess.Popen(
             [sys.executable, "-m", "emulator", *words], stdin=theirs, stdout=theirs, stderr=theirs,
@@ -63,7 +64,8 @@ class Command:
                 self.read()
 
     def javas(self) -> list[psutil.Process]:
-        return psutil.Process(self.process.pid).children(recursive=True)
+        """Java, and its keeper: processes with files in the command's folder."""
+        return [one for one in psutil.process_iter() if any(self._temporary in word for word in _words(one))]
 
     def works(self) -> bool:
         """True when there is a Spark session.
@@ -86,6 +88,13 @@ class Command:
             pass
         os.close(self._ours)
         return javas
+
+
+def _words(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:  # it has ended, or is another user's
+        return []
 
 
 def before_java_answers(command: Command) -> None:
