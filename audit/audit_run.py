@@ -15,15 +15,13 @@ from pyspark.sql import functions as F
 
 from audit.checks.check import Check
 from audit.concurrent_queries import side_by_side
+from audit.derived_tables import SMALL_MAX_BYTES
 from audit.event_lines import read_lines, run_keys
 from audit.input import RunDirectory, converted
-from audit.line_store import lines_in_files
 from audit.parsed_events import parsed_events
-from audit.prepared import prepare
 from audit.questions import WIRE_COLUMNS, WIRE_LINES, How, Part, parts_of, questions, questions_apart
 from audit.small_runs import VALUE_COLUMNS, SmallRuns
 from audit.spark_session import first_line
-from audit.table_catalog import SMALL_MAX_BYTES
 from audit.topic_incarnations import lives_in_files
 from audit.tuning import tuned
 from emulator.judging.findings import Findings, Judged, add_row
@@ -100,6 +98,9 @@ def _of_small(
 def _of_big(
     spark: SparkSession, runs: Sequence[RunDirectory], checks: Sequence[Check], scratch: str, evidence_max: int
 ) -> Answers:
+    from audit.line_store import lines_in_files
+    from audit.prepared import prepare
+
     facts = prepare(spark, runs, lines_in_files(spark, runs, f"{scratch}/lines"))
     wire = _have_wire(runs)
     if wire:

@@ -85,8 +85,8 @@ def audit_command(
     """
     from audit.audited_run import audit_runs
     from audit.checks.own import all_checks
+    from audit.derived_tables import SMALL_MAX_BYTES
     from audit.export import export
-    from audit.table_catalog import SMALL_MAX_BYTES
     from audit.tuning import SMALL
 
     bad = list(unusable)

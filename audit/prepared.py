@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from audit.blocks import RARE_COLUMN
 from audit.checks.reordered import FALLS
+from audit.derived_tables import FLOORS
 from audit.empty_queries import Known
 from audit.event_counts import OF_LEFT as TALLIES_OF_LEFT
 from audit.event_groups import FREQUENT, RARE, REST, TABLES
@@ -23,7 +24,7 @@ from audit.settled_tables import WAITED
 from audit.small_tables import are_few, number_of, placed
 from audit.states import STATES
 from audit.suspect_offsets import ODD_PLACES
-from audit.table_catalog import FLOORS, Facts
+from audit.table_catalog import Facts
 from audit.topic_incarnations import OF_LOGS, Lives, lives_in_rows
 
 if TYPE_CHECKING:

@@ -71,7 +71,7 @@ class Part(NamedTuple):
 
 
 def parts_of(checks: Sequence[Check], how: How) -> list[Part]:
-    """All parts, over the tables of `audit.table_catalog`."""
+    """All parts, over the tables of `audit.check_tables`."""
     parts: list[Part] = []
     for check in checks:
         parts.append(Part("violations", check.name, _violations(check)))

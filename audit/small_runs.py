@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 from audit.check_tables import tables_read
 from audit.checks.check_registry import CHECKS
 from audit.concurrent_queries import side_by_side
+from audit.derived_tables import FLOORS
 from audit.event_groups import COLUMNS, RARE_ONES, REST, TABLES
 from audit.event_lines import PROBLEM, read_lines
 from audit.input import RunDirectory
@@ -26,7 +27,6 @@ from audit.pretests.part_pretests import may_have_rows
 from audit.pretests.pretested_run import PretestedRun
 from audit.questions import Part
 from audit.states import STATES
-from audit.table_catalog import FLOORS
 from audit.topic_incarnations import OF_LOGS, Lives
 
 if TYPE_CHECKING:

@@ -21,56 +21,23 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from audit.checks.log_evidence import UNREADABLE
 from audit.concurrent_queries import side_by_side
-from audit.consumer_tables import DOUBTFUL_TURNS, GROUP_OPERATIONS, LEAPS, LOST_READS
 from audit.empty_queries import EVENT_COLUMNS, Known, is_empty
 from audit.event_groups import FAMILY_OF, RARE_ONES, TABLES
 from audit.input import RunDirectory
-from audit.leadership_terms import OVERLAPS
 from audit.line_store import with_run, written_columns
-from audit.log_tables import DELETED, LOG_RANGES
-from audit.lost import COPIED, LOST, LOST_COPIES, REUSED_SEQUENCES
 from audit.questions import WIRE_LINES
-from audit.settled_tables import LASTING, PROMISED, SETTLED, WAITING
 from audit.small_tables import are_few, number_of, placed
-from audit.states import SMALL_ISRS
 from audit.tuning import tuned
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-SMALL_MAX_BYTES = 8 << 20
-"""Maximum size of runs, together, that are judged in memory; some 25,000 events.
-
-There is no shuffle and no code generation. Every check reads all lines there, so three times as many take longer than
-in files (docs/audit-cost.md).
-"""
 
 OF_MANY = frozenset((*TABLES, "lines", "logs", WIRE_LINES))
 """Words of a query that may read frequent events."""
 _WORD = re.compile(r"\w+")
 
 Result = TypeVar("Result")
-
-FLOORS: tuple[dict[str, str], ...] = (
-    {"settled": SETTLED, "small_isrs": SMALL_ISRS, "overlaps": OVERLAPS},
-    {"deleted": DELETED, "leaps": LEAPS, "group_operations": GROUP_OPERATIONS},
-    {
-        "lasting": LASTING,
-        "log_ranges": LOG_RANGES,
-        "lost": LOST,
-        "waiting": WAITING,
-        "copied": COPIED,
-        "lost_reads": LOST_READS,
-    },
-    {"unreadable": UNREADABLE, "promised": PROMISED, "lost_copies": LOST_COPIES, "doubtful_turns": DOUBTFUL_TURNS},
-    {"reused_sequences": REUSED_SEQUENCES},
-)
-"""{table: its query} of tables with few rows or none, in stages; each is made once.
-
-A stage reads the stages before it, the second beside the first. The logs come before the third.
-"""
 
 class Facts(NamedTuple):
     """The prepared tables of big runs.

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from audit.checks.check_registry import CHECKS
+from audit.derived_tables import FLOORS
 from audit.empty_queries import Known, is_empty
 from audit.input import read_directory
 from audit.line_store import lines_in_files
 from audit.prepared import prepare
 from audit.questions import How, parts_of
-from audit.table_catalog import FLOORS
 from tests.audit.trace import dual_leader
 
 if TYPE_CHECKING:

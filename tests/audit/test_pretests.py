@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from audit.checks.check_registry import CHECKS
+from audit.derived_tables import FLOORS
 from audit.event_groups import TABLES
 from audit.input import read_directory
 from audit.parsed_events import parsed_events
@@ -16,7 +17,6 @@ from audit.pretests.pretest_registry import PRETESTS
 from audit.pretests.pretested_run import pretested
 from audit.questions import How, Part, parts_of
 from audit.small_runs import needed
-from audit.table_catalog import FLOORS
 from protocol import events as e
 from tests.audit.together import Judged
 from tests.audit.trace import Trace, dual_leader

@@ -11,13 +11,13 @@ import pytest
 
 from audit.campaign_views import CAMPAIGN_VIEWS, ROWS_COLUMNS, ROWS_TABLE
 from audit.checks.check_registry import CHECKS
+from audit.derived_tables import FLOORS
 from audit.input import read_directory
 from audit.line_store import lines_in_files
 from audit.prepared import prepare
 from audit.query_names import QUERY_CHARACTERS_MAX, checked
 from audit.query_syntax import KEYWORDS
 from audit.questions import How, parts_of, questions
-from audit.table_catalog import FLOORS
 from audit.views import EVENT_COLUMNS, EVENTS, HIDDEN, VIEWS
 from tests.audit.sql_corpus import ODD
 from tests.audit.trace import dual_leader

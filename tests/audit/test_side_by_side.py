@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from audit.concurrent_queries import AT_ONCE_MAX, side_by_side
+from audit.derived_tables import FLOORS
 from audit.log_tables import LOGS
 from audit.small_tables import placed
 from audit.states import STATES
-from audit.table_catalog import FLOORS
 from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
