@@ -38,6 +38,10 @@ MEANINGS: Final = {
     "promised": "records acknowledged with acks=all in partitions with a long enough quiescent period",
     "disordered": "sequences that decreased",
     "falls": "offsets that fell below one that the same producer had requested before",
+    "transactional_batches": "batches of transactions, and markers, in final leaders' logs, with the marker behind",
+    "transaction_writes": "acknowledged records of clients' transactions, each with the marker behind it",
+    "client_transactions": "clients' transactions, with the calls and responses that ended them",
+    "hidden_leaps": "those of `leaps` that only pass markers, or records of aborted transactions",
     "odd_places": "offsets at which two replicas may have had different batches",
 }
 """{table: what a row is}"""

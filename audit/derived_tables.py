@@ -9,6 +9,7 @@ from audit.log_tables import DELETED, LOG_RANGES
 from audit.lost import COPIED, LOST, LOST_COPIES, REUSED_SEQUENCES
 from audit.settled_tables import LASTING, PROMISED, SETTLED, WAITING
 from audit.states import SMALL_ISRS
+from audit.transaction_tables import CLIENT_TRANSACTIONS, HIDDEN_LEAPS, TRANSACTION_WRITES, TRANSACTIONAL_BATCHES
 
 SMALL_MAX_BYTES = 8 << 20
 """Maximum size of runs, together, that are judged in memory; some 25,000 events.
@@ -19,7 +20,12 @@ in files (docs/audit-cost.md).
 
 FLOORS: tuple[dict[str, str], ...] = (
     {"settled": SETTLED, "small_isrs": SMALL_ISRS, "overlaps": OVERLAPS},
-    {"deleted": DELETED, "leaps": LEAPS, "group_operations": GROUP_OPERATIONS},
+    {
+        "deleted": DELETED,
+        "leaps": LEAPS,
+        "group_operations": GROUP_OPERATIONS,
+        "client_transactions": CLIENT_TRANSACTIONS,
+    },
     {
         "lasting": LASTING,
         "log_ranges": LOG_RANGES,
@@ -27,9 +33,16 @@ FLOORS: tuple[dict[str, str], ...] = (
         "waiting": WAITING,
         "copied": COPIED,
         "lost_reads": LOST_READS,
+        "transactional_batches": TRANSACTIONAL_BATCHES,
     },
-    {"unreadable": UNREADABLE, "promised": PROMISED, "lost_copies": LOST_COPIES, "doubtful_turns": DOUBTFUL_TURNS},
-    {"reused_sequences": REUSED_SEQUENCES},
+    {
+        "unreadable": UNREADABLE,
+        "promised": PROMISED,
+        "lost_copies": LOST_COPIES,
+        "doubtful_turns": DOUBTFUL_TURNS,
+        "hidden_leaps": HIDDEN_LEAPS,
+    },
+    {"reused_sequences": REUSED_SEQUENCES, "transaction_writes": TRANSACTION_WRITES},
 )
 """{table: its query} of tables with few rows or none, in stages; each is made once.
 

@@ -19,8 +19,11 @@ TABLES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
             "records",
         ),
     ),
-    "reads": ("records_read", (*_WHO, *_BATCH, "operation", "high_watermark", "broker")),
-    "invocations": ("operation_invoked", (*_WHO, "operation", "kind", "value", "offset", "client", "records")),
+    "reads": ("records_read", (*_WHO, *_BATCH, "operation", "high_watermark", "broker", "last_stable_offset")),
+    "invocations": (
+        "operation_invoked",
+        (*_WHO, "operation", "kind", "value", "offset", "client", "records", "transaction", "isolation"),
+    ),
     "requests": ("attempt_sent", (*_WHO, "operation", "attempt", "broker", "digest", "timeout_ms")),
     "attempts": ("attempt_ended", (*_WHO, "operation", "attempt", "error")),
 }
@@ -38,6 +41,8 @@ REST: Final = (
     *("isr", "now", "min_insync_replicas", "config", "operation", "offset", "stopped", "operation_ms", "fsync_ms"),
     *("base_offset", "last_offset", "digest", "written_digest", "producer_id", "base_sequence"),
     *("leader", "epoch", "partition_epoch", "elr", "replicas", "state", "highest_watermark", "action"),
+    *("transactional_id", "transaction", "producer_epoch", "batch_kind", "coordinator_epoch", "error"),
+    *("transaction_state", "transaction_partitions"),
 )
 """Columns of the table `rest`."""
 

@@ -44,6 +44,7 @@ class ErrorCode(IntEnum):
     INVALID_SESSION_TIMEOUT = 26
     REBALANCE_IN_PROGRESS = 27
     INVALID_COMMIT_OFFSET_SIZE = 28
+    TOPIC_AUTHORIZATION_FAILED = 29
     CLUSTER_AUTHORIZATION_FAILED = 31
     INVALID_TIMESTAMP = 32
     UNSUPPORTED_SASL_MECHANISM = 33
@@ -167,6 +168,7 @@ TRAITS: dict[ErrorCode, ErrorTraits] = {
     E.INVALID_SESSION_TIMEOUT: _T(False, True, False, "the session time-out is out of the broker's bounds"),
     E.REBALANCE_IN_PROGRESS: _T(False, True, False, "the group is rebalancing: join again"),
     E.INVALID_COMMIT_OFFSET_SIZE: _T(False, True, False, "the record of the committed offsets is too large"),
+    E.TOPIC_AUTHORIZATION_FAILED: _T(False, True, False, "coordinators alone write to this topic"),
     E.CLUSTER_AUTHORIZATION_FAILED: _T(False, True, False, "brokers alone may send this request"),
     E.INVALID_TIMESTAMP: _T(False, True, False, "a record's timestamp is out of bounds, or has the broker's type"),
     E.UNSUPPORTED_SASL_MECHANISM: _T(False, True, False, "the broker does not support this mechanism"),

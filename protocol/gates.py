@@ -1122,6 +1122,42 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
         bool, Gate(since="4.0", source="TransactionCoordinator.endTransaction; KAFKA-18660")
     ]
     """A coordinator answers CONCURRENT_TRANSACTIONS before it compares producer ids and epochs."""
+    client_aborts_after_older_epoch: Annotated[
+        bool, Gate(since="2.7", source="TransactionManager.maybeTransitionToErrorState; KIP-588")
+    ]
+    """A batch that is refused as of an older epoch needs an abort. Before, it fences the producer."""
+    client_retries_coordinator_appends: Annotated[
+        bool, Gate(since="3.3", source="TransactionManager.EndTxnHandler; KAFKA-14417")
+    ]
+    """A transactional producer repeats a request after any retriable error.
+
+    From 3.3.2 on. Before, an error of the coordinator's append is fatal.
+    """
+    client_knows_abortable_transactions: Annotated[
+        bool, Gate(since="3.8", source="TransactionManager; KIP-1050")
+    ]
+    """TRANSACTION_ABORTABLE needs an abort. Before, no broker sends it."""
+    client_renews_unknown_mapping: Annotated[
+        bool, Gate(since="2.5", until="3.9", source="TransactionManager.beginCompletingTransaction; KIP-1050")
+    ]
+    """After INVALID_PRODUCER_ID_MAPPING an abort requests another producer id, without EndTxn.
+
+    Before and later the error is fatal.
+    """
+    client_bounded_transaction_calls: Annotated[
+        int,
+        Gate(steps=(("0.8.2", 0), ("2.0.0", 1), ("2.3", 2), ("2.7", 3)), source="KafkaProducer; KAFKA-6446"),
+    ]
+    """Calls that end after `max.block.ms`.
+
+    1: initTransactions; 2: also commit and abort; 3: also sendOffsetsToTransaction.
+    """
+    client_names_group_in_transactions: Annotated[bool, Gate(since="2.5", source="KafkaProducer; KIP-447")]
+    """A producer can send the consumer's generation and member with its offsets."""
+    client_requests_stable_offsets: Annotated[
+        bool, Gate(since="2.5", source="ConsumerCoordinator.sendOffsetFetchRequest; KIP-447")
+    ]
+    """A consumer waits for open transactions when it looks up committed offsets."""
     producer_ids_from_controller: Annotated[
         bool, Gate(since="3.0", metadata="kraft", source="RPCProducerIdManager; KIP-730")
     ]

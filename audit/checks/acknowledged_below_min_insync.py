@@ -26,7 +26,7 @@ FROM (
     FROM operations AS o JOIN small_isrs AS small
       ON o.run = small.run AND o.topic = small.topic AND o.partition = small.partition
       AND concat('broker-', CAST(o.broker AS STRING)) = small.node
-      AND o.at_ms > small.from_ms AND o.at_ms <= coalesce(small.until_ms, double('infinity'))
+      AND o.at_ms > small.from_ms AND o.at_ms < coalesce(small.until_ms, double('infinity'))
       AND o.offset + o.records > small.high_watermark
     WHERE o.kind = 'produce' AND o.outcome = 'ok' AND o.acks = -1
   )

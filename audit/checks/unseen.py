@@ -1,11 +1,12 @@
 """Unseen: an acknowledged record that a consumer's reads skipped.
 
 The check takes the records that the final leader has at their acknowledged offset. A consumer must have read such a
-record if three conditions hold:
+record if these conditions hold:
 
 - it read a record at or before that offset;
 - after the acknowledgement it read a record beyond that offset;
-- it did not leave its position in between (`position_left`).
+- it did not leave its position in between (`position_left`);
+- at read_committed, the record is not of an aborted transaction.
 
 A row is a record, for all consumers that skipped it together. (Jepsen's Kafka workload: unseen.)
 """
@@ -20,6 +21,17 @@ WITH stretches AS (
   SELECT run, operation, topic, partition, stretch, min(base_offset) AS begins, max(last_offset) AS ends,
     max(at_ms) AS last_ms
   FROM doubtful_turns GROUP BY run, operation, topic, partition, stretch
+),
+hidden AS (
+  SELECT b.run, i.operation AS reader, topic, partition, base_offset, last_offset
+  FROM (
+    SELECT run, topic, partition, base_offset, last_offset FROM transactional_batches
+    WHERE batch_kind = 'data' AND ended_by = 'abort'
+  ) AS b
+  JOIN (
+    SELECT run, operation FROM invocations
+    LEFT SEMI JOIN stretches USING (run, operation) WHERE isolation = 'read_committed'
+  ) AS i ON b.run = i.run
 )
 SELECT run, topic, partition, offset,
   format_string('%s lies at offset %d, which %s read past without it (times: %d)', operation, offset, min(reader),
@@ -44,6 +56,9 @@ LEFT ANTI JOIN doubtful_turns AS given
   ON passed.run = given.run AND passed.reader = given.operation AND passed.topic = given.topic
   AND passed.partition = given.partition AND passed.stretch = given.stretch AND passed.digest = given.digest
   AND passed.offset BETWEEN given.base_offset AND given.last_offset
+LEFT ANTI JOIN hidden
+  ON passed.run = hidden.run AND passed.reader = hidden.reader AND passed.topic = hidden.topic
+  AND passed.partition = hidden.partition AND passed.offset BETWEEN hidden.base_offset AND hidden.last_offset
 GROUP BY run, topic, partition, operation, record, offset
 """
 

@@ -6,6 +6,6 @@ the part has none; then Spark is asked in vain. Where it does not hold, the part
 and a part without one is always asked.
 
 Reading order: `pretested_run` (a run's events and logs), `pretest_registry`, then the pre-tests: `record_pretests`
-(clients), `replica_pretests`, `leadership_pretests`, `liveness_pretests`, `evidence_pretests` (contradictory events);
-`part_pretests` applies them.
+(clients), `replica_pretests`, `leadership_pretests`, `liveness_pretests`, `transaction_pretests`, `evidence_pretests`
+(contradictory events); `part_pretests` applies them.
 """

@@ -10,11 +10,15 @@ from audit.pretests import (  # they register their functions
     liveness_pretests,
     record_pretests,
     replica_pretests,
+    transaction_pretests,
 )
 from audit.pretests.pretest_registry import PRETESTS, Kind
 from audit.pretests.pretested_run import PretestedRun
 
-MODULES = (record_pretests, replica_pretests, leadership_pretests, liveness_pretests, evidence_pretests)
+MODULES = (
+    *(record_pretests, replica_pretests, leadership_pretests, liveness_pretests, evidence_pretests),
+    transaction_pretests,
+)
 
 
 def may_have_rows(kind: Kind, name: str, runs: Sequence[PretestedRun]) -> bool:

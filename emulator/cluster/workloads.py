@@ -13,7 +13,7 @@ from emulator.cluster.control_requests import Refused, StartWorkload
 from emulator.cluster.name_suggestions import client_in, nearest, topics_of
 from emulator.cluster.player_mailbox import PlayerMailbox
 from emulator.machines.client.client_settings import UnusableSetting as UnusableClient
-from emulator.machines.client.client_workload import settings_of
+from emulator.machines.client.workload_settings import settings_of
 from emulator.machines.client.workload_specs import Load, producers_settings, specs_of, value_prefix
 from emulator.settings.bearing import MODELLED
 from emulator.settings.java_names import java_producer

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from emulator.faults.machine_fault_kinds import Step
 from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch, Offset
+from protocol.messages.workload_messages import RECORDS_PER_TRANSACTION, TransactionEnd
 
 ANY_BROKER = "any"
 ANY_PARTITION = "any"
@@ -27,6 +28,9 @@ class Produce(Step, frozen=True, kw_only=True):
     with `settings` of its own; then values may follow each other `every_s`, regardless of earlier outcomes. Its
     partitioner chooses among the partitions of `topic` ("": the first) if `partition` is "any", by the value's key
     where `keys` are given. `idempotent` None: the default of `client_version` ("": the newest).
+
+    With a `transactional_id` the library writes `records_per_transaction` (0: all) in each transaction, in turn to
+    `partitions` if there are some. It ends the transactions in turn as in `ends`, by default with a commit.
     """
 
     broker: BrokerOrTarget | None
@@ -43,6 +47,10 @@ class Produce(Step, frozen=True, kw_only=True):
     keys: tuple[str, ...] = ()
     partition: str | None = None
     topic: str = ""
+    transactional_id: str = ""
+    records_per_transaction: int = 0
+    partitions: tuple[str, ...] = ()
+    ends: tuple[TransactionEnd, ...] = ()
 
 
 class ProduceMessageSet(Step, frozen=True, kw_only=True):
@@ -74,6 +82,10 @@ class Workload(Step, frozen=True, kw_only=True):
     `client_version` ("": the newest); likewise `idempotent` None. `keys`: number of distinct keys, in turn; 0: none,
     and the partitions take turns. `settings`, `consumer_settings`: of these clients. `group`: its consumers are members
     and read their assignments; "": each consumer reads everything.
+
+    `transactional_id` (each client appends its name): producers write `records_per_transaction` in each transaction,
+    and abort the share `abort_ratio` of them. With `output`, a topic, consumers transform what they read into it, with
+    their offsets in the same transaction; with `group_metadata` these carry generation and member.
     """
 
     name: str
@@ -91,6 +103,11 @@ class Workload(Step, frozen=True, kw_only=True):
     consumers: bool = True
     group: str = ""
     azs: tuple[str, ...] = ()
+    transactional_id: str = ""
+    records_per_transaction: int = RECORDS_PER_TRANSACTION
+    abort_ratio: float = 0.0
+    output: str = ""
+    group_metadata: bool = True
 
 
 class StopWorkload(Step, frozen=True, kw_only=True):

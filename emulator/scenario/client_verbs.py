@@ -1,5 +1,7 @@
 """Verbs of clients: produce, fetch, metadata, list-offsets; see `group_verbs` for groups."""
 
+from typing import cast, get_args
+
 from ruamel.yaml.nodes import Node
 
 from emulator.machines.client.client_settings import LIBRDKAFKA_NAMES, UnusableSetting, librdkafka_settings
@@ -10,6 +12,7 @@ from emulator.settings.setting import PRODUCER
 from emulator.settings.setting_registry import BY_SCOPE, usable_value
 from emulator.settings.setting_registry import UnusableSetting as UnusableValue
 from protocol.ids import OFFSET_MAX, BrokerId, Offset
+from protocol.messages.workload_messages import TransactionEnd
 
 LIBRARIES = ("librdkafka",)
 
@@ -58,9 +61,45 @@ def produce(k: Keys, at_s: float | None) -> Steps:
         client=k.get("client", k.reader.client, ""),
         keys=keys,
         partition=partition,
+        transactional_id=k.get("transactional_id", k.reader.transactional_id, ""),
+        records_per_transaction=k.whole("records_per_transaction", "records_per_transaction", 0),
+        partitions=k.get("partitions", lambda n: k.reader.each(n, "partitions", k.reader.partition, single=True), ()),
+        ends=k.get("ends", lambda n: k.reader.each(n, "ends", lambda one: _end(k, one), single=True), ()),
         at_s=at_s,
     )
+    _check_transactions(k, step)
     return [step]
+
+
+def _end(k: Keys, node: Node) -> TransactionEnd | None:
+    word = k.reader.word(node, "end of a transaction", get_args(TransactionEnd))
+    return None if word is None else cast(TransactionEnd, word)
+
+
+def _check_transactions(k: Keys, step: m.Produce) -> None:
+    problem, nodes = k.reader.problem, k.nodes
+    if not step.transactional_id:
+        for key in ("records_per_transaction", "partitions", "ends"):
+            if key in k:
+                problem(nodes[key], f"{key} is of transactions; add transactional_id: NAME")
+        return
+    if "client" not in k or "broker" in k:
+        problem(nodes["transactional_id"], "transactions need a client's own producer: 'client', no 'broker'")
+    if step.acks != m.ALL_ACKS and "acks" in k:
+        problem(nodes["acks"], "a transactional producer waits for all replicas; write acks: all")
+    if step.idempotent is False:
+        problem(nodes["idempotent"], "a transactional producer is idempotent; leave out idempotent: false")
+    if "open" in step.ends[:-1]:
+        problem(nodes["ends"], "an open transaction is the last one: no other can follow it")
+    if len({topic_of(one) for one in step.partitions}) > 1:
+        problem(nodes["partitions"], "partitions of several topics; name those of one topic")
+    if step.partitions and (step.keys or "partition" in k):
+        problem(nodes["partitions"], "partitions take the records in turn; leave out keys and partition")
+
+
+def topic_of(partition: str) -> str:
+    """Topic of t-0."""
+    return partition.rpartition("-")[0]
 
 
 def _settings(k: Keys, node: Node) -> dict[str, object]:

@@ -64,6 +64,8 @@ def _judged(
     match expectation.of:
         case "attempts":
             held, seen = _attempts(what, observations)
+        case "transaction":
+            held, seen = _entry(what, _transactions(what, observations))
         case "fetch":
             held, seen = _entry(what, _fetches(observations, what["broker"]))
         case "consume" | "commit" | "committed" as kind:
@@ -115,6 +117,11 @@ def _states(what: Mapping[str, Any], observations: Observations) -> list[Entry]:
     first = first_partition(observations)
     meant = what.get("partition", first)
     return [state for state in observations.partition_states if (state.get("partition") or first) == meant]
+
+
+def _transactions(what: Mapping[str, Any], observations: Observations) -> list[Entry]:
+    keys = {key: what[key] for key in ("transactional_id", "number") if key in what}
+    return _saw(observations, "transaction", **keys)
 
 
 def _waits(called: str, observations: Observations) -> list[Entry]:

@@ -3,6 +3,7 @@
 One expectation has a `text` for people, and one subject with its expected values:
 
     attempts:   {broker, values, acks, error, offsets, tries}   of each value's last attempt
+    transaction: {transactional_id, number, nth, end, error}    how that transaction of a produce ended
     fetch:      {broker, nth, error, high_watermark, values}
     consume:    {group, partition, nth, committed, resets, values, position, error, commit}
     commit:     {group, partition, nth, offset, error}
@@ -38,12 +39,20 @@ from emulator.scenario.step_reader import StepReader
 from protocol.errors import ErrorCode
 from protocol.versions import UnknownVersion, ladder_name
 
+OF_TRANSACTIONS = (
+    "ProducerFencedException", "InvalidProducerEpochException", "TransactionAbortedException",
+    "TransactionAbortableException", "InvalidTxnStateException", "InvalidPidMappingException",
+    "InvalidTxnTimeoutException", "OutOfOrderSequenceException", "UnknownProducerIdException",
+    "FencedInstanceIdException",
+)  # fmt: skip
+"""Exceptions of transactional producers."""
+
 EXCEPTIONS = (
     "TimeoutError", "ConnectionRefusedError", "ConnectionResetError", "ConnectionError", "OSError",
     "TimeoutException", "NetworkException", "DisconnectException", "KafkaException", "CommitFailedException",
     "RebalanceInProgressException", "ZkInterruptedException", "NoOffsetForPartitionException",
     "OffsetOutOfRangeException", "LogTruncationException", "MessageSizeTooLargeException", "InvalidMessageException",
-    "IllegalStateException", "TopicAlreadyMarkedForDeletionException",
+    "IllegalStateException", "TopicAlreadyMarkedForDeletionException", *OF_TRANSACTIONS,
 )  # fmt: skip
 """Exception names used instead of an error code.
 
@@ -55,8 +64,10 @@ RESETS = ("OffsetOutOfRangeException", "LogTruncationException")
 NOTHING = "none"
 """In the place of an offset: nothing is committed."""
 
-COUNTS = ("sent", "ok", "failed", "unknown", "skipped", "read", "rebalances", "lost", "refused")
-"""Of a workload; the last three of consumers that are members of a group."""
+COUNTS = (
+    "sent", "ok", "failed", "unknown", "skipped", "read", "rebalances", "lost", "refused", "committed", "aborted",
+)  # fmt: skip
+"""Of a workload: from `rebalances` on of consumers that are members of a group, from `committed` on of transactions."""
 
 ADMIN_VERBS = tuple(step.VERB for step in m.AdminStep.__subclasses__())
 
@@ -145,6 +156,10 @@ SUBJECTS: dict[str, dict[str, ReadValue]] = {
         "broker": lambda r, n: r.broker(n), "values": _values, "acks": lambda r, n: r.acks(n), "error": _error,
         "offsets": _offsets, "tries": _nth,
     },
+    "transaction": {
+        "transactional_id": _text, "number": _nth, "nth": _nth,
+        "end": lambda r, n: r.word(n, "end", ("commit", "abort", "open")), "error": _error,
+    },
     "fetch": {
         "broker": lambda r, n: r.broker(n), "nth": _nth, "error": _error, "high_watermark": _whole, "values": _values,
     },
@@ -209,7 +224,8 @@ SUBJECTS: dict[str, dict[str, ReadValue]] = {
 """Subject -> its keys and how each is read."""
 
 REQUIRED = {
-    "attempts": ("values",), "fetch": ("broker",), "consume": ("group",), "commit": ("group",),
+    "attempts": ("values",), "transaction": ("transactional_id",),
+    "fetch": ("broker",), "consume": ("group",), "commit": ("group",),
     "committed": ("group",), "workload": ("name", "count"), "metadata": ("broker",), "list_offsets": ("broker",),
     "wait": ("called",), "admin": ("verb",),
     "snapshot": ("label", "replicas"),

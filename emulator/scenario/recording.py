@@ -218,6 +218,10 @@ def _produce_entry(step: m.Produce | m.ProduceMessageSet | m.LibraryProduce) -> 
             entry |= {"settings": step.settings} if step.settings else {}
             entry |= {"every_s": step.every_s} if step.every_s else {}
             entry |= {"keys": list(step.keys)} if step.keys else {}
+            if step.transactional_id:
+                entry |= {"transactional_id": step.transactional_id}
+                entry |= {"records_per_transaction": step.records_per_transaction, "ends": list(step.ends)}
+                entry |= {"partitions": list(step.partitions)} if step.partitions else {}
             return entry | _client(step.client, step.partition)
         case m.ProduceMessageSet():
             entry = {
@@ -264,6 +268,7 @@ def _workload_entry(step: m.Workload) -> Entry:
         "topic", "retries", "idempotent", "client_version",
         "keys", "value_bytes", "settings", "consumer_settings", "producers",
         "consumers", "group",
+        "transactional_id", "records_per_transaction", "abort_ratio", "output", "group_metadata",
     )  # fmt: skip
     return entry | {name: getattr(step, name) for name in names if getattr(step, name) != getattr(usual, name)}
 

@@ -224,6 +224,9 @@ class StepReader(Reader):
     def workload_name(self, node: Node) -> str | None:
         return self.bounded_text(node, "a workload's name", 1, NAME_CHARACTERS_MAX)
 
+    def transactional_id(self, node: Node) -> str | None:
+        return self.bounded_text(node, "a transactional id", 1, NAME_CHARACTERS_MAX)
+
     def group(self, node: Node) -> str | None:
         """A consumer group's id."""
         return self.bounded_text(node, "a group's name", 1, GROUP_CHARACTERS_MAX)

@@ -261,6 +261,7 @@ VERBS: dict[str, Verb] = {
         keys=(
             "broker", "client", "values", "acks", "retries", "timeout_ms", "socket_timeout_s", "idempotent",
             "client_version", "settings", "every_s", "keys", "partition", "batch", "compression",
+            "transactional_id", "records_per_transaction", "partitions", "ends",
         ),
         required=("values", "acks"),
     ),
@@ -270,6 +271,7 @@ VERBS: dict[str, Verb] = {
         keys=(
             "name", "topic", "rate", "acks", "retries", "idempotent", "client_version", "keys", "value_bytes",
             "settings", "consumer_settings", "producers", "consumers", "group", "azs",
+            "transactional_id", "records_per_transaction", "abort_ratio", "output", "group_metadata",
         ),
         required=("name",), short="name",
     ),

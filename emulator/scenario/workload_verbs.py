@@ -6,11 +6,13 @@ from emulator.scenario import scenario_model as m
 from emulator.scenario.document import shown
 from emulator.scenario.step_reader import Keys, Steps
 from emulator.settings.setting import CONSUMER, PRODUCER
-from protocol.messages.workload_messages import RATE_MAX
+from protocol.messages.workload_messages import RATE_MAX, RECORDS_PER_TRANSACTION
 
 KEYS_MAX = 1_000_000
 VALUE_BYTES_MAX = 1_048_576
+RECORDS_PER_TRANSACTION_MAX = 100_000
 OF_PRODUCERS = ("rate", "acks", "retries", "idempotent", "client_version", "keys", "value_bytes", "settings")
+OF_TRANSACTIONS = ("records_per_transaction", "abort_ratio", "output")
 
 
 def workload(k: Keys, at_s: float | None) -> Steps:
@@ -37,6 +39,15 @@ def workload(k: Keys, at_s: float | None) -> Steps:
         producers=k.get("producers", lambda n: reader.truth(n, "producers"), True),
         consumers=k.get("consumers", lambda n: reader.truth(n, "consumers"), True),
         group=k.get("group", reader.group, ""),
+        transactional_id=k.get("transactional_id", reader.transactional_id, ""),
+        records_per_transaction=k.get(
+            "records_per_transaction",
+            lambda n: reader.integer(n, "records_per_transaction", 1, RECORDS_PER_TRANSACTION_MAX),
+            RECORDS_PER_TRANSACTION,
+        ),
+        abort_ratio=k.get("abort_ratio", lambda n: reader.number(n, "abort_ratio", 0, 1), 0.0),
+        output=k.get("output", lambda n: reader.word(n, "topic", reader.topics), ""),
+        group_metadata=k.get("group_metadata", lambda n: reader.truth(n, "group_metadata"), True),
         azs=k.get("azs", lambda n: reader.each(n, "AZs", lambda one: _az(k, one, azs), single=True), ()),
         at_s=at_s,
     )
@@ -45,12 +56,27 @@ def workload(k: Keys, at_s: float | None) -> Steps:
     for key in OF_PRODUCERS if not step.producers else ():
         if key in k:
             reader.problem(k.nodes[key], f"{key} is the producers', and there are none: producers is false")
+    _check_transactions(k, step)
     if not step.producers and not step.consumers:
         reader.problem(k.node, "a workload without producers and consumers does nothing")
     if not reader.partitions:
         reader.problem(k.node, "a workload writes to a topic: create one first")
     reader.workloads.add(name)
     return [step]
+
+
+def _check_transactions(k: Keys, step: m.Workload) -> None:
+    reader, nodes = k.reader, k.nodes
+    for key in OF_TRANSACTIONS if not (step.transactional_id or "transactional.id" in step.settings) else ():
+        if key in k:
+            reader.problem(nodes[key], f"{key} is of transactions; add transactional_id: NAME")
+    if "group_metadata" in k and not step.output:
+        reader.problem(nodes["group_metadata"], "group_metadata is of a workload that transforms; add output: TOPIC")
+    if step.output:
+        if not (step.group and step.consumers):
+            reader.problem(nodes["output"], "a workload that transforms has consumers in a group; add group: NAME")
+        if "abort_ratio" in k:
+            reader.problem(nodes["abort_ratio"], "abort_ratio is of producers; one that transforms aborts after errors")
 
 
 def stop_workload(k: Keys, at_s: float | None) -> Steps:

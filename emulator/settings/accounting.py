@@ -146,11 +146,10 @@ def _judged(it: Everything) -> Iterator[NotModelled | SetHere | str]:
     brokers = {broker: brokers_in_force(it.version, values_of(it.of_broker(broker))) for broker in it.brokers}
     anywhere = brokers_in_force(it.version, values_of(it.of(BROKER)))
     clients = [(PRODUCER, it.of(PRODUCER)), (CONSUMER, it.of(CONSUMER)), *it.clients]
-    transactional = any("transactional.id" in own for scope, own in clients if scope == PRODUCER)
     racks = any("client.rack" in own for scope, own in clients if scope == CONSUMER)
 
     def around(values: Mapping[str, Any], topic: Mapping[str, Any]) -> Around:
-        return Around(version=it.version, broker=values, topic=topic, transactional=transactional, racks=racks)
+        return Around(version=it.version, broker=values, topic=topic, racks=racks)
 
     topics = values_of(it.of(TOPIC))
     for key, given in it.cluster.items():

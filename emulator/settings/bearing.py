@@ -35,14 +35,13 @@ ALL = tuple(CHECKS)
 class Around(msgspec.Struct, frozen=True, kw_only=True):
     """Other settings in force beside a value.
 
-    `broker`: by Kafka's names, defaults included; `topic`: a topic's own, for a topic's value; `transactional`: a
-    producer has a transactional.id; `racks`: consumers have a client.rack.
+    `broker`: by Kafka's names, defaults included; `topic`: a topic's own, for a topic's value; `racks`: consumers
+    have a client.rack.
     """
 
     version: str
     broker: Mapping[str, Any]
     topic: Mapping[str, Any] = {}
-    transactional: bool = False
     racks: bool = False
 
     def of_log(self, of_topic: str, *of_broker: tuple[str, float]) -> float:

@@ -104,6 +104,7 @@ from protocol.events.operation_events import (
     OperationEnded,
     OperationInvoked,
     PositionLeft,
+    ProducerTransactionChanged,
     RecordsRead,
 )
 from protocol.events.process_events import (
@@ -188,6 +189,7 @@ __all__ = [
     "PartitionBlocked",
     "PartitionStateCommitted",
     "PositionLeft",
+    "ProducerTransactionChanged",
     "QuorumStateChanged",
     "RecordsRead",
     "ReplicasMarkedOffline",

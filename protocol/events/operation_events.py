@@ -15,7 +15,8 @@ class _OfTopic(OfTopic):
 class OperationInvoked(_Client):
     """A client begins an operation. Written before the request leaves.
 
-    `kind`: produce, fetch, metadata, list-offsets, commit (of an offset), committed (reads a group's committed offset).
+    `kind`: produce, fetch, metadata, list-offsets, commit (of an offset), committed (reads a group's committed offset),
+    send-offset (a commit of an offset as part of a transaction).
     """
     NAME = "operation_invoked"
     operation: str              # unique in the run: NODE.INCARNATION:N
@@ -23,11 +24,13 @@ class OperationInvoked(_Client):
     topic: str
     partition: int              # -1: the partitioner decides; the end names it
     acks: int
-    value: str                  # of a produce: the record's value, see `records`; of commit, committed: the group
+    value: str                  # of a produce: the record's value, see `records`; else of offsets: the group
     broker: int                 # the target; -1: the leader according to the metadata
     offset: int                 # of a fetch; the committed one; -1 otherwise
     client: str = ""            # client.id of a Kafka client, from its request; "": one of our own
     records: int = 1            # of a produce: records in its one batch; if several, `value` is a JSON list
+    transaction: str = ""       # of a produce, send-offset: see producer_transaction_changed; "": none
+    isolation: str = ""         # of a fetch: read_committed; "": read_uncommitted
 
 
 class AttemptSent(_Client):
@@ -84,7 +87,8 @@ class OperationEnded(_OfTopic):
 class RecordsRead(_OfTopic):
     """A consumer received records at offsets `[base_offset, last_offset]`.
 
-    `digest`, `leader_epoch`: of their batch; `high_watermark`: of the response.
+    `digest`, `leader_epoch`: of their batch; `high_watermark`, `last_stable_offset`: of the response, the latter -1 at
+    read_uncommitted. A consumer drops control records, and at read_committed records of aborted transactions.
     """
     NAME = "records_read"
     operation: str
@@ -96,6 +100,27 @@ class RecordsRead(_OfTopic):
     digest: int
     high_watermark: int
     broker: int
+    last_stable_offset: int = -1
+
+
+class ProducerTransactionChanged(_Client):
+    """A transactional producer, or its transaction, changed.
+
+    `change`: initializing (the application wants an id), initialized (the coordinator gave it: `producer_id`,
+    `producer_epoch`); begun, committing, aborting (calls of the application); committed, aborted (the coordinator has
+    acknowledged it, or nothing was in the transaction); abortable (an error: only an abort may follow), fatal (an
+    error: only close may follow), unknown (the call ended without a response), abandoned (closed without an end).
+    `transaction`: names it in operations, unique in the run; "": between transactions. `number`: of this producer's
+    transactions, from 1. `reason`: of abortable, fatal and unknown: a code's name, or Java's exception.
+    """
+    NAME = "producer_transaction_changed"
+    transactional_id: str
+    transaction: str
+    number: int
+    change: str
+    producer_id: int            # -1: none yet
+    producer_epoch: int
+    reason: str
 
 
 class GroupMemberChanged(_Client):

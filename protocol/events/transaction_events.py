@@ -47,3 +47,4 @@ class TransactionBatchAppended(OfPartition):
     batch_kind: str
     coordinator_epoch: int
     as_leader: bool
+    digest: int = 0             # CRC of the batch, as in batch_appended

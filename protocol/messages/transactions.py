@@ -28,6 +28,8 @@ from protocol.messages.message_base import (
 
 NO_PRODUCER_ID: Final = -1
 NO_PRODUCER_EPOCH: Final = -1
+TRANSACTION_VERSION_MAX: Final = 2
+"""Newest level of the feature `transaction.version`."""
 FIRST_WITH_FENCED_CODE: Final = 2
 """First version whose clients know PRODUCER_FENCED (KIP-588).
 
@@ -168,7 +170,9 @@ class TransactionMarkers(msgspec.Struct, omit_defaults=True):
     commits: bool
     partitions: list[GroupPartition]
     coordinator_epoch: CoordinatorEpoch
-    transaction_version: Annotated[int, Meta(ge=0, le=2), unit("transaction version", since=2)] = 0
+    transaction_version: Annotated[
+        int, Meta(ge=0, le=TRANSACTION_VERSION_MAX), unit("transaction version", since=2)
+    ] = 0
 
 
 class WrittenMarkers(msgspec.Struct):
@@ -271,7 +275,7 @@ class ListTransactionsRequest(Message):
     API_KEY = 66
     API_NAME = "ListTransactions"
     VERSIONS = (0, 1)
-    states: list[Name] = []
+    states: list[Text] = []
     producer_ids: list[Int64] = []
     longer_than_ms: Annotated[Int64, unit("ms", since=1)] = -1
 
@@ -291,7 +295,7 @@ class ListTransactionsResponse(Message):
     DIRECTION = RESPONSE
     VERSIONS = (0, 1)
     error: ErrorField = 0
-    unknown_states: list[Name] = []
+    unknown_states: list[Text] = []
     transactions: list[ListedTransaction] = []
 
 

@@ -26,6 +26,7 @@ from protocol.messages.message_base import (
     Offset64,
     OffsetField,
     PartitionField,
+    Text,
     register,
     unit,
 )
@@ -44,6 +45,8 @@ RETRIES_MAX: Final = 10_000
 RATE_PER_S_MAX: Final = 100_000.0
 VALUE_BYTES_MAX: Final = 1024 * 1024
 UNFINISHED_MAX: Final = 100_000
+RECORDS_PER_TRANSACTION: Final = 10
+"""Default of workloads."""
 
 
 class AttemptReport(msgspec.Struct, omit_defaults=True):
@@ -63,6 +66,17 @@ class AttemptReport(msgspec.Struct, omit_defaults=True):
     partition: PartitionField = -1
 
 
+TransactionEnd = Literal["commit", "abort", "open"]
+
+
+class TransactionReport(msgspec.Struct, omit_defaults=True):
+    """End of one transaction of a produce. `error`: name of Java's exception, "" without one."""
+
+    number: Count
+    end: TransactionEnd
+    error: Text = ""
+
+
 @register
 class ClientProduceRequest(Message):
     """Write `values` in order. `broker` -1: use a library's producer, which finds the leader.
@@ -71,6 +85,9 @@ class ClientProduceRequest(Message):
     `settings` have Kafka's names; `acks`, `timeout_ms` and the like are then among them. Its partitioner chooses where
     `partition` is -1; `keys` are those of the values, or empty. Values follow each other after `every_ms`, regardless
     of the earlier ones. `client_version`: of the producer; "": the cluster's.
+
+    With the setting `transactional.id` the library writes `records_per_transaction` in each transaction (0: all), in
+    turn to `partitions`. It ends them in turn as in `ends` (without any: commit); open leaves the last one open.
     """
 
     API_KEY = 1400
@@ -90,6 +107,9 @@ class ClientProduceRequest(Message):
     settings: dict[str, SettingValue] = {}
     every_ms: Millis = 0
     client_version: Name = ""
+    records_per_transaction: Count = 0
+    partitions: list[PartitionField] = []
+    ends: list[TransactionEnd] = []
 
 
 @register
@@ -111,6 +131,7 @@ class ClientProduceResponse(Message):
     DIRECTION = RESPONSE
     attempts: list[AttemptReport] = []
     problem: Problem = ""
+    transactions: list[TransactionReport] = []
 
 
 class RecordReport(msgspec.Struct, omit_defaults=True):
@@ -178,10 +199,15 @@ class WorkloadSpec(msgspec.Struct, omit_defaults=True):
     `unfinished_max` is not sent: `skipped` counts those. consume: reads all of `partitions` from `offset` (-1: by the
     settings' reset policy); or, with `group`, the partitions of `topic` assigned to it as a member. `client_version`:
     of the producer; "": the cluster's.
+
+    transform: as a member of `group`, it writes a record to `output` for each one it reads, and commits its offsets in
+    the same transaction; `output_settings`: of its producer. With `transactional_id` (the client's name is appended),
+    or with the setting, a producer writes `records_per_transaction` in each transaction. It aborts the share
+    `abort_ratio` of them. `group_metadata`: offsets carry the group's generation and member.
     """
 
     name: Name
-    kind: Literal["produce", "consume"]
+    kind: Literal["produce", "consume", "transform"]
     topic: Name
     partitions: list[PartitionField]
     library: Library = "java"
@@ -195,13 +221,20 @@ class WorkloadSpec(msgspec.Struct, omit_defaults=True):
     keys: Count = 0
     group: Name = ""
     client_version: Name = ""
+    transactional_id: Name = ""
+    records_per_transaction: Annotated[int, Meta(ge=1, le=UNFINISHED_MAX)] = RECORDS_PER_TRANSACTION
+    abort_ratio: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.0
+    output: Name = ""
+    output_partitions: list[PartitionField] = []
+    output_settings: dict[str, SettingValue] = {}
+    group_metadata: bool = True
 
 
 class WorkloadReport(msgspec.Struct, omit_defaults=True):
     """Counts so far; `problems`: errors of reading, the first hundred.
 
     Of a group's member: `rebalances` that assigned it partitions, maybe none; partitions `lost` before it knew;
-    `refused` commits.
+    `refused` commits. Of a producer with transactions: those `committed` and `aborted`.
     """
 
     name: str
@@ -217,6 +250,8 @@ class WorkloadReport(msgspec.Struct, omit_defaults=True):
     rebalances: Count = 0
     lost: Count = 0
     refused: Count = 0
+    committed: Count = 0
+    aborted: Count = 0
 
 
 @register

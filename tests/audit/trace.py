@@ -380,6 +380,7 @@ class Trace:
         records: int = 1,
         client: str = "",
         operation: str = "",
+        transaction: str = "",
     ) -> Self:
         """A produce from its invocation to its end, as the client saw it.
 
@@ -388,7 +389,7 @@ class Trace:
         """
         operation = self.sent(
             value, broker=broker, partition=partition, attempts=attempts, values=values, records=records, acks=acks,
-            client=client, operation=operation,
+            client=client, operation=operation, transaction=transaction,
         )  # fmt: skip
         self.done(
             value, at=at, operation=operation, acks=acks, outcome=outcome, error=error, broker=broker,
@@ -408,6 +409,7 @@ class Trace:
         records: int = 1,
         client: str = "",
         operation: str = "",
+        transaction: str = "",
     ) -> str:
         """A produce that begins, and its attempts, of which the last has no end. Its operation.
 
@@ -417,7 +419,7 @@ class Trace:
         operation = operation or f"client-0.{self.incarnations.get('client-0', 1)}:{self.operations}"
         node, digest = operation.partition(".")[0], digest_of(value)
         text = values_text([one.encode() for one in values]) if values else "" if records > 1 else value
-        invoked = (TOPIC, partition, acks, text, broker, -1, client, len(values) or records)
+        invoked = (TOPIC, partition, acks, text, broker, -1, client, len(values) or records, transaction)
         self.emit(node, e.OperationInvoked(operation, "produce", *invoked))
         for attempt in range(1, attempts):
             self.emit(node, e.AttemptSent(operation, attempt, broker, digest))
@@ -460,11 +462,12 @@ class Trace:
         operation = f"client-0.{self.incarnations.get('client-0', 1)}:{self.operations}"
         return self.emit("client-0", e.AttemptEnded(operation, attempt, error, -1, reason))
 
-    def consume(self, offset: int = -1) -> str:
+    def consume(self, offset: int = -1, *, isolation: str = "") -> str:
         """A consumer begins, at `offset` or (-1) where the cluster says. Its operation."""
         self.operations += 1
         operation = f"client-0.1:{self.operations}"
-        self.emit("client-0", e.OperationInvoked(operation, "fetch", TOPIC, 0, 0, "", -1, offset))
+        invoked = e.OperationInvoked(operation, "fetch", TOPIC, 0, 0, "", -1, offset, isolation=isolation)
+        self.emit("client-0", invoked)
         return operation
 
     def left(self, operation: str, offset: int, reason: str = "OffsetOutOfRangeException") -> Self:
@@ -488,15 +491,61 @@ class Trace:
 
     def read(
         self, value: str, *, at: int, epoch: int = 0, high_watermark: int, broker: int = 0, operation: str = "",
-        last: int = -1,
+        last: int = -1, stable: int = -1,
     ) -> Self:  # fmt: skip
         """The records returned to one operation; "": to one of its own."""
         if not operation:
             self.operations += 1
             operation = f"client-0.1:{self.operations}"
         end = max(at, last)
-        read = e.RecordsRead(operation, TOPIC, 0, at, end, epoch, digest_of(value), high_watermark, broker)
-        return self.emit("client-0", read)
+        content = (at, end, epoch, digest_of(value), high_watermark, broker)
+        return self.emit("client-0", e.RecordsRead(operation, TOPIC, 0, *content, last_stable_offset=stable))
+
+    # --- transactions ---
+
+    def in_transaction(
+        self, value: str, *, at: int, partition: int = 0, transaction: str = "", producer: int = 7,
+        producer_epoch: int = 0, kind: str = "data", followers: tuple[int, ...] = (1, 2),
+    ) -> Self:  # fmt: skip
+        """A transactional batch that broker-0 and `followers` append.
+
+        It is acknowledged to a client's `transaction`.
+        """
+        coordinator_epoch = -1 if kind == "data" else 0
+        for broker in (0, *followers):
+            self.append(broker, value, at=at, as_leader=broker == 0, partition=partition)
+            identity = (producer, producer_epoch, 0, kind, coordinator_epoch, broker == 0, digest_of(value))
+            self.emit(f"broker-{broker}", e.TransactionBatchAppended(TOPIC, partition, at, at, *identity))
+        if partition == 0:
+            self.watermark(0, at + 1, previous=at)
+        return self.ended(value, at=at, partition=partition, transaction=transaction) if transaction else self
+
+    def marker(
+        self, kind: str, *, at: int, partition: int = 0, producer: int = 7, producer_epoch: int = 0
+    ) -> Self:
+        """A marker COMMIT or ABORT in all replicas."""
+        value, of = f"{kind} at {at} of {partition}", (producer, producer_epoch)
+        return self.in_transaction(
+            value, at=at, partition=partition, producer=of[0], producer_epoch=of[1], kind=kind
+        )
+
+    def transaction(self, change: str, name: str = "T") -> Self:
+        """A change of a client's transaction."""
+        return self.emit("client-0", e.ProducerTransactionChanged("id", name, 1, change, 7, 0, ""))
+
+    def coordinator(self, state: str, *, partitions: str = "t-0", producer: int = 7, at: int = 0) -> Self:
+        """A state of a transactional id, in sync at offset `at` of `__transaction_state`."""
+        changed = e.TransactionStateChanged("__transaction_state", 0, "id", producer, 0, state, partitions, 0, at, 0)
+        return self.emit("broker-0", changed)
+
+    def send_offset(self, offset: int, *, transaction: str = "T", outcome: str = "ok") -> Self:
+        """An offset of group g for t-0, as part of a transaction."""
+        self.operations += 1
+        operation = f"client-0.1:{self.operations}"
+        invoked = (TOPIC, 0, 0, "g", -1, offset)
+        self.emit("client-0", e.OperationInvoked(operation, "send-offset", *invoked, transaction=transaction))
+        error, of = 0 if outcome == "ok" else -2, (TOPIC, 0, offset, -1, 0, 0, 0)
+        return self.emit("client-0", e.OperationEnded(operation, "send-offset", outcome, error, *of))
 
     def produce(
         self,

@@ -16,15 +16,16 @@ import msgspec
 from emulator.judging.oracle.controller_terms import end
 from emulator.judging.oracle.gathering import truth_of
 from emulator.judging.oracle.probe import Probe
+from emulator.judging.oracle.transaction_facts import ProducerBatch, TransactionRecord
 from emulator.judging.oracle.truth import Batch, IsrChange, LeaderView, MetadataLife, State, Term, Truth
 from emulator.machines.client.client_operations import KeptOperations, Operation
-from emulator.machines.client.client_state import Left, Read, Requested
+from emulator.machines.client.client_state import KeptTransaction, Left, Read, Requested, TransactionChange
 from emulator.machines.node.broker_node import BrokerNode
 from emulator.machines.session.znode import Change
 from emulator.runs.former_format import with_topic_ids
 from protocol import events as e
 from protocol.gates import gates_for
-from protocol.ids import LeaderEpoch, Offset, TopicPartition
+from protocol.ids import LeaderEpoch, Offset, TopicPartition, topic_partition_of
 from protocol.znodes import TOPICS, decode_topic
 from tests.audit.trace import TOPIC, TimedEvent, Trace
 
@@ -39,6 +40,7 @@ class _Replica:
     def __init__(self, topic_partition: TopicPartition) -> None:
         self.topic, self.partition = topic_partition
         self.batches: list[Batch] = []
+        self.producers: list[ProducerBatch] = []
         self.log_end = self.high_watermark = 0
         self.leader_epoch, self.leads = -1, False
         self.epochs = SimpleNamespace(entries=[])
@@ -47,6 +49,7 @@ class _Replica:
 
     def ends_at(self, log_end: int) -> None:
         self.batches = [one for one in self.batches if one.last < log_end]
+        self.producers = [one for one in self.producers if one.last < log_end]
         self.log_end = log_end
         self.high_watermark = min(self.high_watermark, log_end)
 
@@ -73,6 +76,7 @@ class _Seen:
         """{node: the input that last moved a high watermark}; the probe looks behind an input."""
         self.topic_id = ""
         """Of the present event."""
+        self.transaction_records: dict[TopicPartition, dict[str, list[TransactionRecord]]] = {}
         ids = _topic_ids(trace)
         removed = sum(isinstance(happened.event, e.TopicRemoved) for happened in trace.events)
         for number in range(1, removed + 2):
@@ -337,6 +341,32 @@ class _Seen:
         if replica.term is not None:
             self.probe._watermark(node, place, replica.term.epoch, event.high_watermark, happened.at_ms)
 
+    # --- transactions ---
+
+    def _transaction_batch_appended(self, happened: TimedEvent, event: e.TransactionBatchAppended) -> None:
+        _, replica = self._of(happened.node, event)
+        identity = (event.producer_id, event.producer_epoch, cast("Any", event.batch_kind))
+        replica.producers.append(ProducerBatch(event.base_offset, event.last_offset, event.digest, *identity))
+
+    def _transaction_state_changed(self, happened: TimedEvent, event: e.TransactionStateChanged) -> None:
+        place = (event.topic, event.partition)
+        if place not in self.transaction_records:
+            self.probe.leaders.append(Term(place, happened.node, 0, happened.at_ms))
+        partitions = tuple(map(topic_partition_of, filter(None, event.transaction_partitions.split(","))))
+        record = TransactionRecord(
+            event.transactional_id, event.producer_id, event.transaction_state, cast("Any", partitions)
+        )
+        self.transaction_records.setdefault(place, {}).setdefault(happened.node, []).append(record)
+
+    def _producer_transaction_changed(self, happened: TimedEvent, event: e.ProducerTransactionChanged) -> None:
+        known = self.operations.transactions.setdefault(
+            event.transaction, KeptTransaction(event.transactional_id, event.transaction, event.number, [])
+        )
+        ended = len(self.operations.ended)
+        known.changes.append(
+            TransactionChange(event.change, event.reason, event.producer_id, event.producer_epoch, ended)
+        )
+
     # --- clients ---
 
     def _operation(self, identifier: str, event: Any, kind: str = "fetch") -> Operation:
@@ -345,6 +375,7 @@ class _Seen:
             operation = Operation(
                 identifier, kind, event.topic, event.partition, getattr(event, "acks", 0), getattr(event, "value", ""),
                 requested_offset=offset, kept=self.operations, records=getattr(event, "records", 1),
+                transaction=getattr(event, "transaction", ""), isolation=getattr(event, "isolation", ""),
             )  # fmt: skip
             self.named[identifier] = operation
             self.operations.append(operation)
@@ -379,7 +410,8 @@ class _Seen:
     def _records_read(self, happened: TimedEvent, event: e.RecordsRead) -> None:
         given = (event.base_offset, event.last_offset, event.leader_epoch, event.digest, event.high_watermark)
         operation = self._operation(event.operation, event)
-        operation.reads.append(Read(*given, event.broker, len(self.operations.ended), self.topic_id))
+        ended = len(self.operations.ended)
+        operation.reads.append(Read(*given, event.broker, ended, self.topic_id, Offset(event.last_stable_offset)))
 
     def _position_left(self, happened: TimedEvent, event: e.PositionLeft) -> None:
         operation = self.named[event.operation]
@@ -409,6 +441,9 @@ def truth_of_trace(trace: Trace) -> Truth:
         place = (seen.probe.incarnations.shown(name), partition)
         truth.logs.setdefault(place, {})[node] = replica.batches
         truth.caches.setdefault(place, {})[node] = replica.epochs.entries
+        if replica.producers:
+            truth.producers.setdefault(place, {})[node] = replica.producers
+    truth.transaction_records = seen.transaction_records
     return truth
 
 

@@ -58,3 +58,21 @@ def test_clients_write_and_read_in_a_group(tmp_path: Path) -> None:
         group = kafka.KafkaConsumer("t", bootstrap_servers=servers, group_id="g", consumer_timeout_ms=LIMIT_S * 1000)
         assert next(iter(group)).value == b"b"
         group.close()
+
+        transactional = confluent_kafka.Producer({"bootstrap.servers": servers, "transactional.id": "tx"})
+        transactional.init_transactions(LIMIT_S)
+        transactional.begin_transaction()
+        transactional.produce("t", b"c")
+        assert transactional.flush(LIMIT_S) == 0
+        tool = kafka.KafkaAdminClient(bootstrap_servers=servers.split(","))
+        assert [one.transactional_id for some in tool.list_transactions().values() for one in some] == ["tx"]
+        described = tool.describe_transactions(["tx"])["tx"]
+        assert (described.state.value, described.topic_partitions) == ("Ongoing", {kafka.TopicPartition("t", 0)})
+        features = tool.describe_features()
+        assert features["transaction.version"]["finalized"] == (2, 2)
+        tool.close()
+        transactional.commit_transaction(LIMIT_S)
+        committed = confluent_kafka.Consumer({**settings, "group.id": "h", "isolation.level": "read_committed"})
+        committed.assign([confluent_kafka.TopicPartition("t", 0, 0)])
+        assert [committed.poll(LIMIT_S).value() for _ in range(3)] == [b"a", b"b", b"c"]
+        committed.close()

@@ -26,6 +26,7 @@ from emulator.worlds.network.kafka_listener.message_schemas import (
     field_name,
     is_list,
     split_fields,
+    within,
 )
 from emulator.worlds.network.kafka_listener.request_decoder import ENTRIES_MAX
 from emulator.worlds.network.kafka_listener.translation import answer_to, message_of
@@ -89,7 +90,7 @@ class _Writer:
             case "bool":
                 return False
             case "string":
-                return self._text(name)
+                return self._text(name, nullable=within(field.get("nullableVersions"), self._version))
             case "records":
                 return self._records
             case "bytes":
@@ -103,8 +104,8 @@ class _Writer:
             case _:
                 return 1_000 if name.endswith("_ms") else self._number % 100 if "partition" in name else 1
 
-    def _text(self, name: str) -> Any:
-        if name in ("transactional_id", "group_instance_id"):
+    def _text(self, name: str, *, nullable: bool) -> Any:
+        if nullable and name in ("transactional_id", "group_instance_id"):
             return None
         number = self._number
         return {"empty": "", "same": "no", "distinct": f"n{number}", "known": "t", "long": LONG}[self._naming]

@@ -12,7 +12,7 @@ import msgspec
 
 import faultline
 from protocol.versions import since
-from verification.client_suites.suites import NO_DELAY, SETTINGS, Suite, reason_of
+from verification.client_suites.suites import SETTINGS, SINCE_0_11, Suite, reason_of
 
 HERE: Final = Path(__file__).parent
 CONSTRAINTS: Final = HERE.parents[1] / "constraints.txt"
@@ -91,7 +91,8 @@ def play(suite: Suite, checkout: Path, kafka: str, python: Path, run: Path) -> P
     report = run.with_suffix(".xml")
     settings = {**SETTINGS, **suite.settings}
     if not since(kafka, "0.11"):
-        settings.pop(NO_DELAY, None)
+        for name in SINCE_0_11:
+            settings.pop(name, None)
     with faultline.Cluster(str(HERE / "one-broker.yml"), kafka_version=kafka, settings=settings, directory=run) as one:
         servers = one.bootstrap_servers()
         release = RELEASES[kafka]

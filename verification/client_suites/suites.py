@@ -6,7 +6,8 @@ import msgspec
 
 SETTINGS: Final[dict[str, Any]] = {"auto.create.topics.enable": True, "delete.topic.enable": True}
 NO_DELAY: Final = "group.initial.rebalance.delay.ms"
-"""Since 0.11."""
+ONE_BROKER: Final = {"transaction.state.log.replication.factor": 1, "transaction.state.log.min.isr": 1}
+SINCE_0_11: Final = (NO_DELAY, *ONE_BROKER)
 
 
 class Explained(msgspec.Struct, frozen=True):
@@ -38,7 +39,6 @@ class Suite(msgspec.Struct, frozen=True):
 
 
 PYTEST: Final = ("pytest==9.0.2", "pytest-mock==3.15.1", "pytest-timeout==2.4.0")
-TRANSACTIONS: Final = "transactions are refused"
 
 KAFKA_PYTHON: Final = Suite(
     client="kafka-python",
@@ -51,12 +51,11 @@ KAFKA_PYTHON: Final = Suite(
     settings={
         "num.partitions": 4, "offsets.topic.num.partitions": 2, "offsets.topic.replication.factor": 1,
         "offsets.commit.timeout.ms": 500, "group.min.session.timeout.ms": 1000, "replica.lag.time.max.ms": 1000,
-        "log.cleaner.enable": False, NO_DELAY: 0,
+        "log.cleaner.enable": False, NO_DELAY: 0, **ONE_BROKER,
     },
     needs=(*PYTEST, "py", "lz4", "python-snappy", "zstandard"),
     kafka=("2.8", "2.6", "1.1", "0.10.2"),
     explained=(
-        Explained("test_transactional_", "TransactionalIdAuthorizationFailed", TRANSACTIONS),
         Explained("test_alter_replica_log_dirs", "'AlterReplicaLogDirsRequest'", "AlterReplicaLogDirs is not built"),
         Explained("_acls", "SecurityDisabled", "its broker has an authorizer; ours answer as one that has none"),
     ),
@@ -69,15 +68,13 @@ AIOKAFKA: Final = Suite(
     left_out={
         ("-m", "not ssl"): "TLS",
         ("--ignore=tests/test_sasl.py",): "SASL",
-        ("--ignore=tests/test_transactional_producer.py", "--ignore=tests/test_transactional_consumer.py"):
-            "transactions",
     },
-    settings={"num.partitions": 2, "offsets.topic.replication.factor": 1, NO_DELAY: 0},  # server.properties of Kafka's
+    settings={  # server.properties of Kafka's
+        "num.partitions": 2, "offsets.topic.replication.factor": 1, NO_DELAY: 0, **ONE_BROKER,
+    },
     needs=(*PYTEST, "pytest-asyncio==1.3.0", "docker==7.1.0", "cramjam==2.11.0", "async-timeout==5.0.1"),
     kafka=("2.8", "2.6", "1.1"),  # it writes no records older than 0.11's
-    explained=(
-        Explained("test_sender_maybe_wait_for_pid_on_failure", "TransactionalIdAuthorizationFailed", TRANSACTIONS),
-    ),
+    explained=(),
 )  # fmt: skip
 
 SUITES: Final = (KAFKA_PYTHON, AIOKAFKA)

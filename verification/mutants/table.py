@@ -6,12 +6,14 @@ Each check that right machines hold has at least one mutant.
 from functools import partial
 from pathlib import Path
 
-from verification.mutants import observation_patches, quorum_patches, replication_patches
+from verification.mutants import observation_patches, quorum_patches, replication_patches, transaction_patches
 from verification.mutants.mutant import Mutant
 
 KRAFT = str(Path(__file__).parents[1] / "kraft_plays" / "kraft-topics.yaml")
 NO_CRASHES = "crash testing plays clusters with ZooKeeper"
 IN_PEACE = str(Path(__file__).parents[1] / "left_in_peace.yaml")
+TRANSACTIONS = str(Path(__file__).parents[1] / "transactions_in_peace.yaml")
+NO_TRANSACTIONS = "crash testing plays no transactions"
 
 OLD, EPOCHS, ALTER_ISR = ("0.10.2",), ("2.1", "2.3", "2.6"), ("2.7", "2.8")
 
@@ -276,5 +278,50 @@ MUTANTS: dict[str, Mutant] = {
         patches=replication_patches.no_epoch_on_election,
         check="lost-acknowledged", scenario="kafka-7415", version="2.6",
         versions=EPOCHS,
+    ),
+    "commits-are-aborts": Mutant(
+        wrong="a coordinator aborts what it says it commits",
+        patches=transaction_patches.commits_are_aborts,
+        check="lost-commit", scenario=TRANSACTIONS, version="2.8", unseen=NO_TRANSACTIONS,
+    ),
+    "the-other-marker": Mutant(
+        wrong="one broker writes the other marker",
+        patches=transaction_patches.one_broker_writes_the_other_marker,
+        check="torn-commit", scenario=TRANSACTIONS, version="2.8", unseen=NO_TRANSACTIONS,
+    ),
+    "aborted-index-lost": Mutant(
+        wrong="a leader names no aborted transactions",
+        patches=transaction_patches.aborted_index_is_lost,
+        check="aborted-read", scenario=TRANSACTIONS, version="2.8", unseen=NO_TRANSACTIONS,
+    ),
+    "stable-at-the-high-watermark": Mutant(
+        wrong="the last stable offset ignores open transactions",
+        patches=transaction_patches.stable_at_the_high_watermark,
+        check="dirty-read", scenario=TRANSACTIONS, version="2.8", unseen=NO_TRANSACTIONS,
+    ),
+    "transactional-offsets-dropped": Mutant(
+        wrong="a group forgets the offsets of committed transactions",
+        patches=transaction_patches.offsets_of_transactions_are_dropped,
+        check="duplicate-commit", scenario=TRANSACTIONS, version="2.8", unseen=NO_TRANSACTIONS,
+    ),
+    "sends-the-offsets-read": Mutant(
+        wrong="a transform commits the offset of its last input, not the next one",
+        patches=transaction_patches.sends_the_offsets_read,
+        check="output-without-offsets", scenario=TRANSACTIONS, version="2.8", unseen=NO_TRANSACTIONS,
+    ),
+    "leaves-outputs-out": Mutant(
+        wrong="a transform writes no output for some inputs",
+        patches=transaction_patches.leaves_outputs_out,
+        check="offsets-without-output", scenario=TRANSACTIONS, version="2.8", unseen=NO_TRANSACTIONS,
+    ),
+    "accepts-older-epochs": Mutant(
+        wrong="a leader compares no producer epochs",
+        patches=transaction_patches.accepts_older_epochs,
+        check="zombie-write", scenario=TRANSACTIONS, version="2.8", unseen=NO_TRANSACTIONS,
+    ),
+    "writes-no-marker": Mutant(
+        wrong="one broker writes no markers",
+        patches=transaction_patches.one_broker_writes_no_marker,
+        check="hanging-transaction", scenario=TRANSACTIONS, version="2.8", unseen=NO_TRANSACTIONS,
     ),
 }  # fmt: skip

@@ -6,6 +6,13 @@ from collections.abc import Iterator
 from emulator.judging.oracle.partition_incarnations import Incarnations
 from emulator.judging.oracle.probe import Probe
 from emulator.judging.oracle.quiescence import quiescence_of
+from emulator.judging.oracle.transaction_facts import (
+    ProducerBatch,
+    SentOffset,
+    TransactionRecord,
+    producer_batch,
+    transaction_records,
+)
 from emulator.judging.oracle.truth import Batch, Given, OfGroup, PositionLost, Truth, Waited, Write
 from emulator.machines.client.client_operations import KeptOperations, Operation
 from emulator.storage.checkpoints import CheckpointDamaged, parse_leader_epochs
@@ -16,6 +23,8 @@ from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.ids import NO_BROKER, TopicPartition, topic_partition_of
 from protocol.records.errors import CorruptRecord
 from protocol.records.format import iter_headers
+from protocol.records.schema_fields import UnreadableRecord
+from protocol.records.transaction_states import TRANSACTIONS_TOPIC
 
 SEGMENT = ".log"
 
@@ -41,6 +50,7 @@ def truth_of(world: SimulatedWorld, operations: KeptOperations, probe: Probe) ->
         isr_changes=probe.kept.isr_changes,
         logs_found=probe.kept.found,
         metadata_lives=probe.quorum.lives,
+        transactions=operations.transactions,
         assignments=probe.committed.assignments() | probe.metadata.assignments(),
         assigned_ms=probe.committed.assigned_ms,
         quiescent=quiescence_of(world),
@@ -65,9 +75,13 @@ def truth_of(world: SimulatedWorld, operations: KeptOperations, probe: Probe) ->
                     attempts=operation.attempts,
                     idempotent=operation.idempotent,
                     ended=ended.get(operation.identifier, -1),
+                    transaction=operation.transaction,
                 )
             )
         truth.unended += operation.kind == "produce" and not operation.ended
+        if operation.kind == "send-offset" and operation.outcome == "ok":
+            sent = (operation.transaction, operation.value, topic_partition, operation.requested_offset)
+            truth.sent_offsets.append(SentOffset(*sent))
         if operation.kind in ("commit", "committed"):
             truth.of_groups.append(
                 _of_group(operation, topic_partition, number, ended.get(operation.identifier, -1))
@@ -101,7 +115,8 @@ def _given(operation: Operation, lives: Incarnations) -> Iterator[Given]:
     left = [one.reads for one in operation.left]
     for number, read in enumerate(operation.reads):
         topic_partition = (lives.name(operation.topic, read.topic_id), operation.partition)
-        yield Given(topic_partition, operation.identifier, read, bisect_right(left, number))
+        stretch = bisect_right(left, number)
+        yield Given(topic_partition, operation.identifier, read, stretch, operation.isolation)
 
 
 def _of_group(operation: Operation, topic_partition: TopicPartition, number: int, ended: int) -> OfGroup:
@@ -136,14 +151,22 @@ def _read_log(truth: Truth, node: str, files: Files, name: str) -> None:
     topic_partition = topic_partition_of(name)
     assert topic_partition is not None
     batches: list[Batch] = []
+    producers: list[ProducerBatch] = []
+    states: list[TransactionRecord] = []
     for segment in files.list(name):
         if not segment.endswith(SEGMENT):
             continue
         path = f"{name}/{segment}"
         try:
-            for _, header in iter_headers(files.read(path, 0, files.size(path))):
+            data = files.read(path, 0, files.size(path))
+            for position, header in iter_headers(data):
                 batches.append(Batch(header.base_offset, header.last_offset, header.leader_epoch, header.crc))
-        except CorruptRecord as damage:
+                transactional = producer_batch(header, data, position)
+                if transactional is not None:
+                    producers.append(transactional)
+                if topic_partition[0] == TRANSACTIONS_TOPIC:
+                    states += transaction_records(header, data, position)
+        except (CorruptRecord, UnreadableRecord) as damage:
             truth.damaged.setdefault(topic_partition, {})[node] = f"{path}: {damage}"
             return
     path = f"{name}/{LEADER_EPOCHS}"
@@ -154,3 +177,7 @@ def _read_log(truth: Truth, node: str, files: Files, name: str) -> None:
         return
     truth.logs.setdefault(topic_partition, {})[node] = batches
     truth.caches.setdefault(topic_partition, {})[node] = cache
+    if producers:
+        truth.producers.setdefault(topic_partition, {})[node] = producers
+    if states:
+        truth.transaction_records.setdefault(topic_partition, {})[node] = states

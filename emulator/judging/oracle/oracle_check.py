@@ -7,8 +7,11 @@ import msgspec
 
 from emulator.judging.oracle.truth import Truth, Violation
 
-Reads = Literal["", "final leaders' logs", "all logs", "states"]
-"""Facts without which a check is unknown, where it finds nothing."""
+Reads = Literal["", "final leaders' logs", "all logs", "states", "transactions"]
+"""Facts without which a check is unknown, where it finds nothing.
+
+`transactions`: final leaders' logs, in a run that has transactions.
+"""
 
 
 class OracleCheck(msgspec.Struct, frozen=True):

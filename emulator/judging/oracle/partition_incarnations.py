@@ -16,7 +16,7 @@ from protocol.ids import TopicPartition
 
 _OF_PARTITIONS = (
     "writes", "left_open", "reads", "lost_positions", "of_groups", "leader_views", "leaders", "watermarks_back",
-    "epochs_back", "states", "cuts", "outlived", "ahead", "isr_changes",
+    "epochs_back", "states", "cuts", "outlived", "ahead", "isr_changes", "sent_offsets",
 )  # fmt: skip
 """Facts of a truth that have a `topic_partition`, but those from the disks."""
 

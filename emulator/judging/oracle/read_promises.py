@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from emulator.judging.oracle.batch_index import BatchIndex, Span
 from emulator.judging.oracle.final_logs import FinalLogs
+from emulator.judging.oracle.hidden_records import HiddenRecords
 from emulator.judging.oracle.oracle_check import batches_read, oracle_check
 from emulator.judging.oracle.partition_incarnations import plain_topic
 from emulator.judging.oracle.truth import Given, Truth, Violation
@@ -56,8 +57,9 @@ def read_above_high_watermark(truth: Truth) -> Iterator[Violation]:
 @oracle_check("read-gap", "batches read", batches_read)
 def read_gap(truth: Truth) -> Iterator[Violation]:
     """One batch that does not begin right behind the batch that its reader got before."""
+    hidden = HiddenRecords(truth)
     for given, last in _leaps(truth):
-        if _alike(given.read, last):
+        if _alike(given.read, last) and not _passes_hidden(hidden, given, last):
             text = f"{given.operation} was given offset {given.read.base_offset} right behind {last.last_offset}"
             yield _leap(given, last, text)
 
@@ -73,8 +75,10 @@ def non_monotonic_read(truth: Truth) -> Iterator[Violation]:
 @oracle_check("skipped-read", "batches read", batches_read)
 def skipped_read(truth: Truth) -> Iterator[Violation]:
     """One batch that begins behind the next offset of the batch that another leader returned."""
+    hidden = HiddenRecords(truth)
     for given, last in _leaps(truth):
-        if not _alike(given.read, last) and given.read.base_offset > last.last_offset + 1:
+        further = given.read.base_offset > last.last_offset + 1
+        if not _alike(given.read, last) and further and not _passes_hidden(hidden, given, last):
             yield _leap(given, last, f"{_by_whom(given)}, right behind {last.last_offset} {_of_whom(last)}")
 
 
@@ -113,6 +117,12 @@ def _leaps(truth: Truth) -> Iterator[tuple[Given, Read]]:
             continue
         if given.read.base_offset != last.read.last_offset + 1:
             yield given, last.read
+
+
+def _passes_hidden(hidden: HiddenRecords, given: Given, last: Read) -> bool:
+    """Whether all records between both reads are hidden from the operation."""
+    first, behind = last.last_offset + 1, given.read.base_offset - 1
+    return first <= behind and hidden.hides_all(given.topic_partition, first, behind, given.isolation)
 
 
 def _alike(read: Read, last: Read) -> bool:

@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from emulator.judging.oracle.log_extent import Appended, Reached
-from emulator.machines.client.client_state import Read
+from emulator.judging.oracle.transaction_facts import ProducerBatch, SentOffset, TransactionRecord
+from emulator.machines.client.client_state import KeptTransaction, Read
 from emulator.storage.checkpoints import LeaderEpochs
 from protocol.ids import TopicPartition
 
@@ -204,18 +205,20 @@ class Write(msgspec.Struct, frozen=True):
     attempts: int = 1
     idempotent: bool = False
     ended: int = 0
+    transaction: str = ""
 
 
 class Given(msgspec.Struct, frozen=True):
     """A batch that a consumer's operation read.
 
-    `stretch`: count of positions that it had left before.
+    `stretch`: count of positions that it had left before. `isolation`: see `OperationInvoked`.
     """
 
     topic_partition: TopicPartition
     operation: str
     read: Read
     stretch: int = 0
+    isolation: str = ""
 
 
 class PositionLost(msgspec.Struct, frozen=True):
@@ -279,6 +282,8 @@ class Truth(msgspec.Struct):
       order of time
     - `states`: committed states of partitions; `states_missing`: why some are unknown
     - `metadata_lives`: nodes of a KRaft quorum
+    - `producers`, `transaction_records`: transactional batches of logs, and coordinators' records, as `logs`
+    - `transactions`: of clients, by name; `sent_offsets`: offsets that they have sent
     - `roles_seen`: count of replicas that ever had a role; `halted`: brokers that do not run at the end
 
     A deleted topic is `t#1` here, its successor of the same name `t` (`t#2`, once that is deleted too). `gone`: deleted
@@ -317,6 +322,10 @@ class Truth(msgspec.Struct):
     assigned_ms: dict[str, float] = {}
     quiescent: QuiescentPeriod | None = None
     waited: list[Waited] = []
+    producers: dict[TopicPartition, dict[str, list[ProducerBatch]]] = {}
+    transaction_records: dict[TopicPartition, dict[str, list[TransactionRecord]]] = {}
+    transactions: dict[str, KeptTransaction] = {}
+    sent_offsets: list[SentOffset] = []
 
     def final_leader(self, topic_partition: TopicPartition) -> str | None:
         """Leader in the last leader epoch that had a leader."""

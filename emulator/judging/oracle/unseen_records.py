@@ -12,6 +12,7 @@ from operator import itemgetter
 from typing import TypeVar
 
 from emulator.judging.oracle.final_logs import FinalLogs
+from emulator.judging.oracle.hidden_records import READ_COMMITTED, HiddenRecords
 from emulator.judging.oracle.oracle_check import batches_read, oracle_check
 from emulator.judging.oracle.truth import Given, Truth, Violation, Write
 from emulator.machines.client.client_state import Read
@@ -37,8 +38,15 @@ def unseen(truth: Truth) -> Iterator[Violation]:
         if final.holds(topic_partition, write.digest, offset):
             writes_of.setdefault(topic_partition, []).append(number)
     passed: dict[int, tuple[str, int]] = {}
+    hidden = HiddenRecords(truth)
     for topic_partition, numbers in writes_of.items():
-        passed.update(_passed(given_of[topic_partition], truth.writes, numbers))
+        readers = given_of[topic_partition]
+        aborted = [one for one in numbers if hidden.is_aborted(topic_partition, truth.writes[one].offset)]
+        kept = [one for one in numbers if one not in set(aborted)] if aborted else numbers
+        passed.update(_passed(readers, truth.writes, kept))
+        if aborted:
+            all_reading = [one for one in readers if one.isolation != READ_COMMITTED]
+            passed.update(_passed(all_reading, truth.writes, aborted))
     for number, (reader, times) in sorted(passed.items()):
         write = truth.writes[number]
         text = f"{write.operation} lies at offset {write.offset}, which {reader} read past without it (times: {times})"

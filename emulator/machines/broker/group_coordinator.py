@@ -399,26 +399,21 @@ class GroupCoordinator:
         if cache is None:
             return OffsetFetchResponse(error)
         if request.everything:
-            held_all = cache.of_group(request.group)
-            return OffsetFetchResponse(
-                ErrorCode.NONE,
-                [
-                    CommittedPartition(key.topic, key.partition, one.offset, one.leader_epoch, one.metadata)
-                    for key, one in held_all
-                ],
-            )
+            keys = [key for key, _ in cache.of_group(request.group)]
+        else:
+            keys = [OffsetKey(request.group, entry.topic, entry.partition) for entry in request.partitions]
+        refuses = request.stable and self._context.gates.unstable_offsets_refused
         found: list[CommittedPartition] = []
-        for entry in request.partitions:
-            key = OffsetKey(request.group, entry.topic, entry.partition)
+        for key in keys:
             held = cache.get(key)
-            if request.stable and self._context.gates.unstable_offsets_refused and cache.is_unstable(key):
-                unstable = ErrorCode.UNSTABLE_OFFSET_COMMIT
-                found.append(CommittedPartition(entry.topic, entry.partition, error=unstable))
+            if refuses and cache.is_unstable(key):
+                found.append(CommittedPartition(key.topic, key.partition, error=ErrorCode.UNSTABLE_OFFSET_COMMIT))
             elif held is None:
-                found.append(CommittedPartition(entry.topic, entry.partition))
+                found.append(CommittedPartition(key.topic, key.partition))
             else:
-                topic_partition: TopicPartition = (entry.topic, entry.partition)
-                found.append(CommittedPartition(*topic_partition, held.offset, held.leader_epoch, held.metadata))
+                found.append(
+                    CommittedPartition(key.topic, key.partition, held.offset, held.leader_epoch, held.metadata)
+                )
         return OffsetFetchResponse(ErrorCode.NONE, found)
 
     def _loading(self) -> bool:

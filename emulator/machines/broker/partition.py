@@ -320,6 +320,7 @@ class Partition:
                 kind,
                 coordinator_epoch,
                 as_leader,
+                header.crc,
             )
         )
 

@@ -262,6 +262,8 @@ class ProducerState:
             del self._verifying[header.producer_id]
         producer.coordinator_epoch = marker.coordinator_epoch
         producer.timestamp_ms = header.max_timestamp_ms
+        if len(self._producers) > PRODUCERS_MAX:
+            self._forget_idle()
         first = producer.transaction_start
         if first < 0:
             if not self._gates.empty_transaction_has_index_entry:

@@ -14,6 +14,7 @@ from typing import Final
 from emulator.machines.broker.appends import Appends
 from emulator.machines.broker.broker_context import BrokerContext
 from emulator.machines.broker.broker_metadata import MetadataCache
+from emulator.machines.broker.coordinator_lookup import INTERNAL_TOPICS
 from emulator.machines.broker.marker_sender import MarkerSender
 from emulator.machines.broker.producer_ids import ProducerIds
 from emulator.machines.broker.replica_manager import Replicas
@@ -235,22 +236,25 @@ class TransactionCoordinator:
         if not body.transactions:
             request.answer(AddPartitionsToTxnResponse([]))
         for index, added in enumerate(body.transactions):
-            if added.verify_only:
-                settle(index, self._verified(added))
-                continue
-            unknown = self._unknown(added) if request.version < FIRST_BETWEEN_BROKERS else None
+            unknown = self._unknown(added, of_client=request.version < FIRST_BETWEEN_BROKERS)
             if unknown is not None:
                 settle(index, unknown)
                 continue
+            if added.verify_only:
+                settle(index, self._verified(added))
+                continue
             yield from self.add(added, partial(settle_alike, index))
 
-    def _unknown(self, added: AddedPartitions) -> list[ErrorCode] | None:
-        """Errors of a client's request that names an unknown partition, or an internal topic.
+    def _unknown(self, added: AddedPartitions, *, of_client: bool) -> list[ErrorCode] | None:
+        """Errors of a request that names an unknown partition, or as a client's an internal topic.
 
-        None: it names none.
+        None: it names none. Source: KafkaApis.handleAddPartitionsToTxnRequest.
         """
         errors: list[ErrorCode] = []
         for one in added.partitions:
+            if of_client and one.topic in INTERNAL_TOPICS:
+                errors.append(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+                continue
             known = (one.topic, one.partition) in self._metadata.partitions
             errors.append(NO_ERROR if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         if not any(errors):

@@ -30,6 +30,8 @@ class Accumulator:
         self.muted: set[TopicPartition] = set()
         self.exhausted = False
         """Senders wait for memory: no batch lingers."""
+        self.flushing = False
+        """A transaction is being completed: no batch lingers."""
 
     def join(self, now: Now, key: TopicPartition, value: bytes, operation: Operation, done: Done) -> bool:
         """Add a record to the waiting batch, if it has room and does not become full.
@@ -104,7 +106,7 @@ class Accumulator:
         batch = queue[0]
         if batch.attempts:
             return batch.waiting_since_ms + self._settings.retry_backoff_ms
-        if self._is_full(queue) or self.exhausted:
+        if self._is_full(queue) or self.exhausted or self.flushing:
             return batch.waiting_since_ms
         return batch.waiting_since_ms + self._settings.linger_ms
 
@@ -117,6 +119,16 @@ class Accumulator:
         batches = [batch for queue in self._queues.values() for batch in queue]
         self._queues.clear()
         return batches
+
+    def take_unsent(self) -> list[ProducerBatch]:
+        """Remove and return the batches that have no sequence: they never left."""
+        unsent = []
+        for queue in self._queues.values():
+            unsent += [batch for batch in queue if batch.base_sequence == NO_SEQUENCE]
+            kept = [batch for batch in queue if batch.base_sequence != NO_SEQUENCE]
+            queue.clear()
+            queue.extend(kept)
+        return unsent
 
     def put_back(self, now: Now, batch: ProducerBatch) -> None:
         """Queue a batch for a retry: in front, or by its sequence if it has one.

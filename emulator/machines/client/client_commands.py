@@ -6,14 +6,16 @@ library has a producer of its own, closed when its last record has ended.
 
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 
 import msgspec
 
 from emulator.machines.client.client_operations import OperationLog
 from emulator.machines.client.client_state import Attempt, Described, Done, Fetched, Sent
-from emulator.machines.client.client_workload import library_settings
 from emulator.machines.client.direct import VALUES_MAX, DirectClient
 from emulator.machines.client.producer import Producer
+from emulator.machines.client.transactional_produce import TransactionalProduce
+from emulator.machines.client.workload_settings import library_settings
 from protocol.chance import Chance
 from protocol.ids import NO_BROKER
 from protocol.machine import Now
@@ -28,8 +30,9 @@ from protocol.messages.workload_messages import (
     ClientProduceRequest,
     ClientProduceResponse,
     RecordReport,
+    TransactionReport,
 )
-from protocol.outbox import Outbox
+from protocol.outbox import Due, Outbox
 
 PRODUCERS_MAX = 64
 """Bound of library producers at a time."""
@@ -65,6 +68,7 @@ class ClientCommands:
         self._direct = DirectClient("direct", operations, magic)
         self._producers: list[Producer] = []
         self._pacing: dict[int, _Pace] = {}
+        self._transactional: list[TransactionalProduce] = []
         self._count = 0
 
     def close(self, now: Now, out: Outbox) -> None:
@@ -72,6 +76,8 @@ class ClientCommands:
         for number in self._pacing:
             out.cancel_timer((PACE, number))
         self._pacing.clear()
+        for command in list(self._transactional):
+            command.close(now, out)
         for producer in list(self._producers):
             producer.close(now, out)
 
@@ -123,28 +129,21 @@ class ClientCommands:
         settings = library_settings(
             request.library, self._kafka_version, request.settings, request.client_version
         )
-        if len(self._producers) >= PRODUCERS_MAX:
+        if len(self._producers) + len(self._transactional) >= PRODUCERS_MAX:
             raise TooManyProducers(f"produce: {PRODUCERS_MAX} producers are active; wait until one ends")
         self._count += 1
         chance = Chance(self._chance.below(1 << 62))
-        producer = Producer(f"errand-{self._count}", self._brokers, self._operations, settings, chance)
+        key = f"errand-{self._count}"
+        if settings.transactional_id:
+            make = partial(Producer, key, self._brokers, self._operations, settings, chance)
+            self._produce_in_transactions(now, out, request, make, settings.acks, reply)
+            return
+        producer = Producer(key, self._brokers, self._operations, settings, chance)
         self._producers.append(producer)
         attempts: list[AttemptReport] = []
 
         def sent(now: Now, out: Outbox, result: Sent) -> None:
-            attempts.append(
-                AttemptReport(
-                    operation=result.operation,
-                    broker=NO_BROKER,
-                    value=result.value,
-                    acks=settings.acks,
-                    attempt=1,
-                    error=result.error,
-                    offset=result.offset,
-                    outcome=result.outcome,
-                    partition=result.partition,
-                )
-            )
+            attempts.append(_report(result, settings.acks))
             reply(out, ClientAttempt(attempts[-1]))
             if len(attempts) == len(request.values):
                 self._producers.remove(producer)
@@ -155,6 +154,29 @@ class ClientCommands:
         waiting = deque(zip(request.values, keys, strict=True))
         self._pacing[self._count] = _Pace(producer, request, waiting, sent)
         self._send_next(now, out, self._count)
+
+    def _produce_in_transactions(
+        self,
+        now: Now,
+        out: Outbox,
+        request: ClientProduceRequest,
+        make: Callable[[Due], Producer],
+        acks: int,
+        reply: Reply,
+    ) -> None:
+        attempts: list[AttemptReport] = []
+
+        def sent(now: Now, out: Outbox, result: Sent) -> None:
+            attempts.append(_report(result, acks))
+            reply(out, ClientAttempt(attempts[-1]))
+
+        def ended(now: Now, out: Outbox, transactions: list[TransactionReport]) -> None:
+            self._transactional.remove(command)
+            reply(out, ClientProduceResponse(attempts, transactions=transactions))
+
+        command = TransactionalProduce(self._count, request, make, sent, ended)
+        self._transactional.append(command)
+        command.start(now, out)
 
     def _send_next(self, now: Now, out: Outbox, number: int) -> None:
         """Send all values, or one and the next after a pause."""
@@ -205,3 +227,18 @@ class ClientCommands:
             socket_timeout_ms=request.socket_timeout_ms,
             done=done,
         )
+
+
+def _report(result: Sent, acks: int) -> AttemptReport:
+    """Report of a record that a library's producer has ended."""
+    return AttemptReport(
+        operation=result.operation,
+        broker=NO_BROKER,
+        value=result.value,
+        acks=acks,
+        attempt=1,
+        error=result.error,
+        offset=result.offset,
+        outcome=result.outcome,
+        partition=result.partition,
+    )

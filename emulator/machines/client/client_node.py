@@ -13,6 +13,9 @@ from emulator.machines.client.client_settings import UnusableSetting
 from emulator.machines.client.client_state import TooManyExchanges
 from emulator.machines.client.client_workload import ConsumeWorkload, ProduceWorkload
 from emulator.machines.client.group_commands import GroupCommands, TooManyCommands
+from emulator.machines.client.transactional_workload import TransactionalWorkload
+from emulator.machines.client.transform_workload import TransformWorkload
+from emulator.machines.client.workload_specs import has_transactions
 from protocol.chance import Chance
 from protocol.conversations import ACCEPTED_BY_CLIENT
 from protocol.gates import gates_for
@@ -60,7 +63,7 @@ PARTITIONS_MAX = 1_000
 
 _CANNOT_BEGIN = (UnusableSetting, TooManyExchanges, TooManyProducers, TooManyCommands, ValueError)
 
-Workload = ProduceWorkload | ConsumeWorkload
+Workload = ProduceWorkload | ConsumeWorkload | TransactionalWorkload | TransformWorkload
 
 
 class ClientNode:
@@ -196,7 +199,7 @@ class ClientNode:
             return f"workload {spec.name!r}: {WORKLOADS_MAX} workloads are running; stop one first"
         if not 0 < len(spec.partitions) <= PARTITIONS_MAX:
             return f"{len(spec.partitions)} partitions; allowed are 1 to {PARTITIONS_MAX}"
-        kind = ProduceWorkload if spec.kind == "produce" else ConsumeWorkload
+        kind = workload_class(spec)
         chance = Chance(self._chance.below(1 << 62))
         key = f"workload-{self._workload_count}"
         try:
@@ -224,6 +227,15 @@ class ClientNode:
         if self._groups is not None:
             self._groups.close(now, out)
         out.exit(0, "stopped")
+
+
+def workload_class(spec: WorkloadSpec) -> type[Workload]:
+    """The class of a workload."""
+    if spec.kind == "transform":
+        return TransformWorkload
+    if spec.kind == "consume":
+        return ConsumeWorkload
+    return TransactionalWorkload if has_transactions(spec) else ProduceWorkload
 
 
 def _counts(report: WorkloadReport) -> WorkloadStatus:

@@ -8,9 +8,25 @@ have been executed although the retry was refused.
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from emulator.machines.client.client_state import FetchedEntry, Kept, Left, Read, Requested
+from emulator.machines.client.client_state import (
+    FetchedEntry,
+    Kept,
+    KeptTransaction,
+    Left,
+    Read,
+    Requested,
+    TransactionChange,
+)
 from protocol.errors import TRAITS
-from protocol.events import AttemptEnded, AttemptSent, OperationEnded, OperationInvoked, PositionLeft, RecordsRead
+from protocol.events import (
+    AttemptEnded,
+    AttemptSent,
+    OperationEnded,
+    OperationInvoked,
+    PositionLeft,
+    ProducerTransactionChanged,
+    RecordsRead,
+)
 from protocol.events.record_values import values_text
 from protocol.ids import EPOCH_UNKNOWN, NO_BROKER, NO_OFFSET, BrokerId, LeaderEpoch, Offset
 from protocol.outbox import Outbox
@@ -39,6 +55,7 @@ class Operation:
 
     `topic_id`: of the topic that a produce was written to, from the last response that names it. `requested_offset`:
     of the invocation. `broker`: the last attempt's. `over`: number of kept operations that had begun when it ended.
+    `transaction`, `isolation`: see `OperationInvoked`.
 
     Only for a consumer's operation, by its node's clock:
 
@@ -48,8 +65,8 @@ class Operation:
 
     __slots__ = (
         "acks", "answered_ms", "attempts", "broker", "digest", "doubtful", "ended", "idempotent", "identifier",
-        "kept", "kind", "left", "offset", "outcome", "over", "partition", "reads", "records", "requested",
-        "requested_offset", "silent_ms", "topic", "topic_id", "value",
+        "isolation", "kept", "kind", "left", "offset", "outcome", "over", "partition", "reads", "records", "requested",
+        "requested_offset", "silent_ms", "topic", "topic_id", "transaction", "value",
     )  # fmt: skip
 
     def __init__(
@@ -64,6 +81,8 @@ class Operation:
         requested_offset: int = NO_OFFSET,
         kept: KeptOperations | None = None,
         records: int = 1,
+        transaction: str = "",
+        isolation: str = "",
     ) -> None:
         self.identifier = identifier
         self.kind = kind
@@ -75,6 +94,8 @@ class Operation:
         self.requested_offset = requested_offset
         self.kept = kept
         self.records = records
+        self.transaction = transaction
+        self.isolation = isolation
         self.attempts = 0
         self.broker = int(NO_BROKER)
         self.idempotent = False
@@ -136,13 +157,22 @@ class Operation:
             self.silent_ms = now_ms - last
         self.answered_ms = first, now_ms
 
-    def given(self, out: Outbox, entry: FetchedEntry, *, high_watermark: int, broker: int, topic_id: str = "") -> None:
-        """Record an entry that a consumer received."""
+    def given(
+        self,
+        out: Outbox,
+        entry: FetchedEntry,
+        *,
+        high_watermark: int,
+        broker: int,
+        topic_id: str = "",
+        last_stable_offset: int = NO_OFFSET,
+    ) -> None:
+        """Record an entry that a consumer received. `last_stable_offset`: at read_committed."""
         first, last = entry.records[0].offset, entry.records[-1].offset
         if self.kept is not None:
             ended = len(self.kept.ended)
             content = (first, last, entry.leader_epoch, entry.digest)
-            self.reads.append(Read(*content, high_watermark, broker, ended, topic_id))
+            self.reads.append(Read(*content, high_watermark, broker, ended, topic_id, last_stable_offset))
         out.emit(
             RecordsRead(
                 operation=self.identifier,
@@ -155,6 +185,7 @@ class Operation:
                 high_watermark=high_watermark,
                 broker=broker,
                 topic_id=topic_id,
+                last_stable_offset=last_stable_offset,
             )
         )
 
@@ -233,20 +264,44 @@ class OperationLog:
         client: str = "",
         values: Sequence[bytes] = (),
         records: int = 1,
+        transaction: str = "",
+        isolation: str = "",
     ) -> Operation:
         """Record a new operation, before a request leaves.
 
-        `kind`: see `OperationInvoked`. `offset`: of a fetch, or the committed one. `client`: a Kafka client's,
-        other than the emulator's own. `values`: those of the `records` of one batch, instead of `value`; empty if
-        unknown.
+        `kind`, `transaction`, `isolation`: see `OperationInvoked`. `offset`: of a fetch, or the committed one.
+        `client`: a Kafka client's, other than the emulator's own. `values`: those of the `records` of one batch,
+        instead of `value`; empty if unknown.
         """
-        self._count += 1
-        identifier = f"{self._prefix}{self._count}"
+        identifier = self.next_identifier()
         text = values_text(values) if values else value.decode("utf-8", "replace")
-        out.emit(OperationInvoked(identifier, kind, topic, partition, acks, text, broker, offset, client, records))
-        operation = Operation(
-            identifier, kind, topic, partition, acks, text, requested_offset=offset, kept=self._kept, records=records
+        invoked = OperationInvoked(
+            identifier, kind, topic, partition, acks, text, broker, offset, client, records, transaction, isolation
         )
+        out.emit(invoked)
+        operation = Operation(
+            identifier, kind, topic, partition, acks, text, requested_offset=offset, kept=self._kept, records=records,
+            transaction=transaction, isolation=isolation,
+        )  # fmt: skip
         if self._kept is not None:
             self._kept.append(operation)
         return operation
+
+    def next_identifier(self) -> str:
+        """A name, unique in the run, of an operation or a transaction."""
+        self._count += 1
+        return f"{self._prefix}{self._count}"
+
+    def transaction_changed(self, out: Outbox, event: ProducerTransactionChanged) -> None:
+        """Record a change of a transactional producer."""
+        out.emit(event)
+        if self._kept is None or not event.transaction:
+            return
+        known = self._kept.transactions.get(event.transaction)
+        if known is None:
+            known = KeptTransaction(event.transactional_id, event.transaction, event.number, [])
+            self._kept.transactions[event.transaction] = known
+        ended = len(self._kept.ended)
+        known.changes.append(
+            TransactionChange(event.change, event.reason, event.producer_id, event.producer_epoch, ended)
+        )

@@ -13,12 +13,15 @@ import msgspec
 from emulator.machines.client.assignors import assignors_named
 from emulator.machines.client.client_versions import SAFE_SINCE, idempotent_by_default
 from emulator.machines.client.partitioner import Keyless
+from emulator.machines.client.transaction_behaviour import TransactionBehaviour, transaction_behaviour
 from emulator.settings.client_rules import broken_of_producer, too_rare_heartbeats
 from protocol.gates import gates_for
+from protocol.messages.replication_messages import READ_COMMITTED, READ_UNCOMMITTED
 from protocol.records.compression import Compression
 from protocol.versions import since
 
 RETRIES_MAX = (1 << 31) - 1
+READ_COMMITTED_LEVEL = "read_committed"
 
 SequenceRecovery = Literal["reset", "retry", "bump"]
 """Reaction of an idempotent producer to errors 45 and 59.
@@ -79,6 +82,12 @@ class ProducerSettings(ClientSettings, frozen=True, kw_only=True, forbid_unknown
     max_request_size: int = 1_048_576
     max_block_ms: float = 60_000.0
     enable_idempotence: bool = False
+    transactional_id: str = ""
+    """Empty: no transactions."""
+    transaction_timeout_ms: float = 60_000.0
+    """Limit of a transaction, from its first partition on; the coordinator then aborts it."""
+    transaction_behaviour: TransactionBehaviour | None = None
+    """Behaviour of the version with transactions. Not a setting either."""
     compression_type: Compression = "none"
     magic: Literal[0, 1, 2] = 2
     """Record format written. Not a setting of Kafka's: it follows the client's version."""
@@ -126,6 +135,7 @@ class ConsumerSettings(ClientSettings, frozen=True, kw_only=True, forbid_unknown
     """zookeeper: the old consumer (up to 1.1), through a session of its own."""
     zookeeper_session_timeout_ms: float = 6_000.0
     auto_offset_reset: Literal["earliest", "latest", "none", "smallest", "largest"] = "latest"
+    isolation_level: Literal["read_uncommitted", "read_committed"] = "read_uncommitted"
     session_timeout_ms: int = 10_000
     heartbeat_interval_ms: int = 3_000
     max_poll_interval_ms: int = 300_000
@@ -148,6 +158,7 @@ class ConsumerSettings(ClientSettings, frozen=True, kw_only=True, forbid_unknown
     retries_commits_to_unknown_topics: bool = True
     subscription_version: int = 1
     """Version of its subscription for the group's leader; 1 has its owned partitions (2.4 on)."""
+    requests_stable_offsets: bool = False
     list_offsets_version: int = 5
     gives_what_precedes_damage: bool = True
     reports_truncation: bool = True
@@ -195,6 +206,8 @@ def producer_settings(version: str, settings: Mapping[str, Any] | None = None) -
         values["acks"] = -1
         if "enable_idempotence" not in given:
             given["enable_idempotence"] = idempotent_by_default(version, version, settings or {})
+    if given.get("transactional_id"):
+        given.setdefault("enable_idempotence", True)
     if given.get("enable_idempotence"):
         values |= {"acks": -1, "retries": RETRIES_MAX}
         values["max_in_flight_requests_per_connection"] = gates.remembered_batches
@@ -204,6 +217,8 @@ def producer_settings(version: str, settings: Mapping[str, Any] | None = None) -
     if made.delivery_timeout_ms is not None:
         least = made.linger_ms + made.request_timeout_ms
         made = msgspec.structs.replace(made, delivery_timeout_ms=max(made.delivery_timeout_ms, least))
+    if made.transactional_id:
+        made = msgspec.structs.replace(made, transaction_behaviour=transaction_behaviour(version, version))
     return made
 
 
@@ -213,6 +228,8 @@ def librdkafka_settings(settings: Mapping[str, Any] | None = None) -> ProducerSe
     `message.timeout.ms` is its name for delivery.timeout.ms, `socket.timeout.ms` for the wait for a response.
     """
     given = _fields(ProducerSettings, settings or {}, RENAMED_BY_LIBRDKAFKA)
+    if given.get("transactional_id"):
+        raise UnusableSetting("transactional.id: transactions of librdkafka are not modelled; use library java")
     if "acks" in given:
         given["acks"] = _acks(given["acks"])
     values: dict[str, Any] = {
@@ -251,6 +268,8 @@ def consumer_settings(version: str, settings: Mapping[str, Any] | None = None) -
     if (settings or {}).get("group.id") and not gates_for(version).group_coordinator:
         raise UnusableSetting(f"group.id needs the new consumer, Kafka 0.9 or later, or the old one: not {version}")
     made = _made(ConsumerSettings, values | _one_pause(_fields(ConsumerSettings, settings or {})))
+    if made.isolation_level == READ_COMMITTED_LEVEL and not gates_for(version).transactions:
+        raise UnusableSetting(f"isolation.level=read_committed needs Kafka 0.11 or later, not {version}")
     if made.group_instance_id and not gates_for(version).static_members:
         raise UnusableSetting(f"group.instance.id came with Kafka 2.3; there are no static members in {version}")
     if made.group_id:
@@ -263,6 +282,11 @@ def consumer_settings(version: str, settings: Mapping[str, Any] | None = None) -
     return made
 
 
+def isolation_of(settings: ConsumerSettings) -> int:
+    """Isolation of Fetch and ListOffsets."""
+    return READ_COMMITTED if settings.isolation_level == READ_COMMITTED_LEVEL else READ_UNCOMMITTED
+
+
 def _behaviour(version: str) -> dict[str, Any]:
     """Behaviour of a version's consumer with positions and its group."""
     gates = gates_for(version)
@@ -270,6 +294,7 @@ def _behaviour(version: str) -> dict[str, Any]:
         "gives_what_precedes_damage": gates.client_gives_what_precedes_damage,
         "reports_truncation": gates.client_reports_truncation,
         "validates_epochs": gates.consumer_epoch_validation,
+        "requests_stable_offsets": gates.client_requests_stable_offsets,
         "list_offsets_version": gates.consumer_list_offsets_version,
         "join_version": 7 if gates.new_members_are_named_first else 3,
         "disconnects_lost_coordinator": gates.client_disconnects_lost_coordinator,

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import msgspec
 
-from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch, Offset
+from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, BrokerId, LeaderEpoch, Offset
 from protocol.machine import Now
 from protocol.messages.leadership_messages import MetadataResponse
 from protocol.messages.membership import NO_GENERATION
@@ -169,8 +169,8 @@ Operation = TypeVar("Operation")
 class Read(msgspec.Struct, frozen=True):
     """One entry of a log as a consumer received it: records [base_offset, last_offset].
 
-    `high_watermark` came with it, from `broker`, and so did the `topic_id`. `ended`: number of the kept operations that
-    had ended by then.
+    `high_watermark` came with it, from `broker`, and so did the `topic_id` and `last_stable_offset` (-1 at
+    read_uncommitted). `ended`: number of the kept operations that had ended by then.
     """
 
     base_offset: int
@@ -181,6 +181,7 @@ class Read(msgspec.Struct, frozen=True):
     broker: int
     ended: int = 0
     topic_id: str = ""
+    last_stable_offset: int = NO_OFFSET
 
 
 class Left(msgspec.Struct, frozen=True):
@@ -209,11 +210,33 @@ class Requested(msgspec.Struct):
     ended: bool = False
 
 
+class TransactionChange(msgspec.Struct, frozen=True):
+    """A change of a transaction (see `ProducerTransactionChanged`).
+
+    `ended`: number of the kept operations that had ended by then.
+    """
+
+    change: str
+    reason: str
+    producer_id: int
+    producer_epoch: int
+    ended: int
+
+
+class KeptTransaction(msgspec.Struct, frozen=True):
+    """A transaction of a producer of ours, with its changes in their order."""
+
+    transactional_id: str
+    transaction: str
+    number: int
+    changes: list[TransactionChange]
+
+
 class Kept(list[Operation]):
     """Operations (`operations.KeptOperations`) in the order in which they began.
 
     `ended`: ended ones, in the order of their ends. `requested`: all their tries, in the order of sending. `news`:
-    tries that left or ended since the last `noted`.
+    tries that left or ended since the last `noted`. `transactions`: by name, in the order in which they began.
     """
 
     def __init__(self) -> None:
@@ -221,6 +244,7 @@ class Kept(list[Operation]):
         self.ended: list[Operation] = []
         self.requested: list[Requested] = []
         self.news: list[Requested] = []
+        self.transactions: dict[str, KeptTransaction] = {}
 
     def tried(self, requested: Requested) -> None:
         """Add a try that is about to leave."""

@@ -14,8 +14,8 @@ partition waits `retry.backoff.ms`, where Java repeats the request at once until
 from collections.abc import Callable, Mapping, Sequence
 
 from emulator.machines.client.client_metadata import MetadataCache
-from emulator.machines.client.client_operations import OperationLog
-from emulator.machines.client.client_settings import ConsumerSettings
+from emulator.machines.client.client_operations import Operation, OperationLog
+from emulator.machines.client.client_settings import READ_COMMITTED_LEVEL, ConsumerSettings
 from emulator.machines.client.client_state import Leader
 from emulator.machines.client.connections import BrokerConnections
 from emulator.machines.client.consumer_fetching import Fetching, OnRecords
@@ -94,7 +94,7 @@ class Consumer:
             if key in self._positions:
                 raise ValueError(f"{key[0]}-{key[1]} is assigned already")
             start = NO_OFFSET if offset is None else offset
-            operation = self._operations.invoke(out, kind="fetch", topic=key[0], partition=key[1], offset=start)
+            operation = self._invoke(out, key, start)
             self._metadata.want_topic(key[0])
             unknown: State = "resetting" if self._group is None else "looking-up"
             self._positions[key] = Position(operation, start, unknown if offset is None else "fetching")
@@ -153,13 +153,13 @@ class Consumer:
         return self._positions[topic, partition].committed
 
     def is_at_end(self, topic: str, partition: int) -> bool:
-        """Whether all is read up to the last high watermark, or reading has stopped.
+        """Whether all is read up to the end of the last response, or reading has stopped.
 
         Raises KeyError.
         """
         position = self._positions[topic, partition]
         return position.state == "stopped" or (
-            position.state == "fetching" and position.offset == position.high_watermark
+            position.state == "fetching" and position.offset == position.readable_end
         )
 
     def pause(self, topic: str, partition: int) -> None:
@@ -178,13 +178,18 @@ class Consumer:
         """Read on from `offset`, also where reading had stopped. Raises KeyError."""
         position = self._positions[topic, partition]
         if position.operation.ended:
-            position.operation = self._operations.invoke(
-                out, kind="fetch", topic=topic, partition=partition, offset=offset
-            )
+            position.operation = self._invoke(out, (topic, partition), offset)
         else:
             position.operation.position_left(out, position.offset, "seek", stopped=False)
         position.seek(offset)
         self._run(now, out)
+
+    def _invoke(self, out: Outbox, key: TopicPartition, offset: Offset) -> Operation:
+        level = self._settings.isolation_level
+        return self._operations.invoke(
+            out, kind="fetch", topic=key[0], partition=key[1], offset=offset,
+            isolation=level if level == READ_COMMITTED_LEVEL else "",
+        )  # fmt: skip
 
     def commit(self, now: Now, out: Outbox, ended: CommitEnded, timeout_ms: float) -> None:
         """Commit the positions for the group, with retries up to `timeout_ms`."""

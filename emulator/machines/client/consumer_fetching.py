@@ -7,14 +7,14 @@ which the policy decides (semantics 6).
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from emulator.machines.client.client_settings import ConsumerSettings
+from emulator.machines.client.client_settings import READ_COMMITTED_LEVEL, ConsumerSettings, isolation_of
 from emulator.machines.client.client_state import Failure, FetchedEntry, Leader
 from emulator.machines.client.connections import BrokerConnections
 from emulator.machines.client.consumer_position import Position, reset_timestamp
 from emulator.machines.client.consumer_positioning import Trouble
 from emulator.machines.client.fetched import read_undamaged
 from protocol.errors import ErrorCode
-from protocol.ids import EPOCH_UNKNOWN, BrokerId, TopicPartition
+from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, BrokerId, TopicPartition
 from protocol.machine import Now
 from protocol.messages.message_base import Message
 from protocol.messages.replication_messages import (
@@ -116,6 +116,7 @@ class Fetching:
                 )
                 for key, (position, _) in requested.items()
             ],
+            isolation=isolation_of(settings),
         )
         wait_ms, version = settings.request_timeout_ms, settings.fetch_version
         self._connections.send(now, out, leader.node, request, wait_ms=wait_ms, answered=answered, version=version)
@@ -140,25 +141,33 @@ class Fetching:
             self._refused(now, out, key, position, result.error)
             return
         position.operation.fetch_answered(now.mono_ms)
+        committed = settings.isolation_level == READ_COMMITTED_LEVEL
+        stable = result.last_stable_offset if committed else NO_OFFSET
         position.high_watermark = result.high_watermark
+        position.readable_end = stable if stable >= 0 else result.high_watermark
         if result.incomplete:
             self._trouble.stop(now, out, key, position, "MessageSizeTooLargeException")
             return
-        entries, damaged = read_undamaged(result.records, position.offset)
-        if damaged and not settings.gives_what_precedes_damage:
-            entries = []
-        for entry in entries:
+        fetched = read_undamaged(result.records, position.offset, result.aborted if committed else ())
+        if fetched.damaged and not settings.gives_what_precedes_damage:
+            fetched.entries, fetched.next_offset = [], NO_OFFSET
+        for entry in fetched.entries:
             position.operation.given(
-                out, entry, high_watermark=result.high_watermark, broker=broker, topic_id=result.topic_id
+                out,
+                entry,
+                high_watermark=result.high_watermark,
+                broker=broker,
+                topic_id=result.topic_id,
+                last_stable_offset=stable,
             )
-        if entries:
-            position.offset = entries[-1].next_offset
-            position.offset_epoch = entries[-1].leader_epoch
+        if fetched.next_offset >= 0:
+            position.offset, position.offset_epoch = fetched.next_offset, fetched.leader_epoch
+        if fetched.entries:
             generation = position.generation
-            self._on_records(now, out, key, entries)
+            self._on_records(now, out, key, fetched.entries)
             if position.generation != generation:
                 return  # the owner has moved the position
-        if damaged:
+        if fetched.damaged:
             old = settings.offsets_storage == "zookeeper"
             name = "InvalidMessageException" if old else "KafkaException"
             self._trouble.stop(now, out, key, position, name, error=int(ErrorCode.CORRUPT_MESSAGE))

@@ -45,9 +45,10 @@ class ReadProblem(msgspec.Struct, frozen=True):
 class Position(msgspec.Struct):
     """Position in one partition. `offset` is the next to read, -1 while resetting.
 
-    Epochs -1: unknown. `committed`: the group's committed offset when this position began, None if there was none,
-    or it was not looked up. `busy`: a request about this partition is under way, or, for a position, was sent at
-    `sent_ms`. `generation` shows whether its response is still wanted.
+    Epochs -1: unknown. `readable_end`: first offset that the consumer cannot read yet, by the last response: the high
+    watermark, at read_committed the last stable offset. `committed`: the group's committed offset when this position
+    began, None if there was none, or it was not looked up. `busy`: a request about this partition is under way, or,
+    for a position, was sent at `sent_ms`. `generation` shows whether its response is still wanted.
     """
 
     operation: Operation
@@ -56,6 +57,7 @@ class Position(msgspec.Struct):
     offset_epoch: LeaderEpoch = EPOCH_UNKNOWN
     leader_epoch: LeaderEpoch = EPOCH_UNKNOWN
     high_watermark: Offset = NO_OFFSET
+    readable_end: Offset = NO_OFFSET
     committed: Offset | None = None
     busy: bool = False
     sent_ms: float = 0.0

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from emulator.machines.client.client_metadata import MetadataCache
 from emulator.machines.client.client_operations import NO_ANSWER
-from emulator.machines.client.client_settings import ConsumerSettings
+from emulator.machines.client.client_settings import ConsumerSettings, isolation_of
 from emulator.machines.client.client_state import Failure, Leader
 from emulator.machines.client.connections import BrokerConnections
 from emulator.machines.client.consumer_position import Position, ReadProblem, reset_timestamp
@@ -109,7 +109,7 @@ class Positioning:
             return
         epoch = leader.epoch if self._settings.validates_epochs else EPOCH_UNKNOWN
         wanted = ListOffsetsPartition(*key, timestamp, epoch)
-        request = ListOffsetsRequest(CONSUMER_REPLICA_ID, [wanted])
+        request = ListOffsetsRequest(CONSUMER_REPLICA_ID, [wanted], isolation_of(self._settings))
         self._send(now, out, key, position, leader, request, self._settings.list_offsets_version)
 
     def _send(

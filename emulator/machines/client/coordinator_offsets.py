@@ -228,7 +228,8 @@ class CoordinatorOffsets:
     def _request(self, call: _Look | _Commit) -> Message:
         group = self._settings.group_id
         if isinstance(call, _Look):
-            return OffsetFetchRequest(group, [GroupPartition(*topic_partition) for topic_partition in call.partitions])
+            places = [GroupPartition(*topic_partition) for topic_partition in call.partitions]
+            return OffsetFetchRequest(group, places, stable=self._settings.requests_stable_offsets)
         partitions = [
             OffsetToCommit(*topic_partition, each.offset, each.leader_epoch)
             for topic_partition, each in call.offsets.items()
@@ -268,8 +269,13 @@ class CoordinatorOffsets:
                 self._failed(now, out, DISCONNECTED, again=True)
             case OffsetFetchResponse(error=ErrorCode.NONE, partitions=partitions):
                 assert isinstance(first, _Look), first
-                self._calls.popleft()
+                if any(each.error == ErrorCode.UNSTABLE_OFFSET_COMMIT for each in partitions):
+                    # It is part of an open transaction, whose end decides (KIP-447).
+                    first.operations.attempt_ended(out, ErrorCode.UNSTABLE_OFFSET_COMMIT)
+                    self._later(now)
+                    return
                 first.operations.attempt_ended(out, ErrorCode.NONE)
+                self._calls.popleft()
                 found = {(each.topic, each.partition): Committed(each.offset, each.leader_epoch) for each in partitions}
                 first.operations.end(out, ErrorCode.NONE, found)
                 first.looked(now, out, found, ErrorCode.NONE)

@@ -15,7 +15,7 @@ from typing import Literal, Protocol
 
 from emulator.machines.client.assignors import Candidate, assignors_named
 from emulator.machines.client.client_settings import ConsumerSettings
-from emulator.machines.client.client_state import Failure, Identity
+from emulator.machines.client.client_state import NO_MEMBER, Failure, Identity
 from emulator.machines.client.coordinator import ELSEWHERE, Coordinator
 from emulator.machines.client.deadlines import NEVER, PollTimer, is_due
 from protocol.errors import ErrorCode, error_name
@@ -120,6 +120,8 @@ class GroupMember:
         self._member = ""
         self._protocol = ""
         self._read: list[str] = []
+        self.last_identity = NO_MEMBER
+        """Identity of the last assignment, as Java's groupMetadata() has it, lost or not."""
         self._counts: dict[str, int] | None = None
         """Partitions of the group's topics at the last assignment; None: it is not the leader."""
         self._rejoin = self._prepare = False
@@ -423,6 +425,7 @@ class GroupMember:
             self._fail(now, out, str(problem))
             return
         self._state, self._rejoin, self._prepare = "stable", False, True
+        self.last_identity = self._own_identity()
         self._note_response(now)
         self.joined += 1
         owned = set(self._owner.owned())

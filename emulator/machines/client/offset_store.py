@@ -76,20 +76,27 @@ class OffsetStore(Protocol):
 class GroupOperations:
     """Operations of one request about a group's offsets, one for each partition.
 
-    All are sent, tried and answered together. `kind`: commit or committed.
+    All are sent, tried and answered together. `transaction`: of a send-offset.
     """
 
     def __init__(
         self,
         operations: OperationLog,
         out: Outbox,
-        kind: Literal["commit", "committed"],
+        kind: Literal["commit", "committed", "send-offset"],
         group: str,
         offsets: Mapping[TopicPartition, Committed],
+        transaction: str = "",
     ) -> None:
         self._operations: list[Operation] = [
             operations.invoke(
-                out, kind=kind, topic=topic, partition=partition, value=group.encode(), offset=committed.offset
+                out,
+                kind=kind,
+                topic=topic,
+                partition=partition,
+                value=group.encode(),
+                offset=committed.offset,
+                transaction=transaction,
             )
             for (topic, partition), committed in offsets.items()
         ]

@@ -21,6 +21,8 @@ from emulator.machines.client.partitioner import Partitioner
 from emulator.machines.client.producer_batch import ProducerBatch, size_bound_bytes, succeeded
 from emulator.machines.client.producer_identity import ProducerIdentity
 from emulator.machines.client.producer_sequences import Sequences
+from emulator.machines.client.producer_transactions import Transactions
+from emulator.machines.client.transaction_requests import TransactionRequests
 from protocol.chance import Chance
 from protocol.errors import TRAITS, ErrorCode
 from protocol.ids import NO_OFFSET, BrokerId, Offset, TopicPartition
@@ -66,19 +68,31 @@ class Producer:
         self._accumulator = Accumulator(settings)
         self._sequences: Sequences | None = None
         self._identity: ProducerIdentity | None = None
+        self._transactions: Transactions | None = None
         if settings.enable_idempotence:
             self._sequences = Sequences(
                 settings.sequence_recovery,
                 ignores_failures_of_old_epochs=settings.ignores_failures_of_old_epochs,
                 numbers_idle_partitions_on=settings.numbers_idle_partitions_on,
+                transactional=settings.transaction_behaviour is not None,
             )
-            self._identity = ProducerIdentity(self._sequences, self._connections, self._metadata, settings)
+            if settings.transaction_behaviour is None:
+                self._identity = ProducerIdentity(self._sequences, self._connections, self._metadata, settings)
+            else:
+                self._transactions = Transactions(
+                    settings, settings.transaction_behaviour, operations, self._sequences, self._run
+                )
+                self._transactions.use(
+                    TransactionRequests(settings, self._connections, self._metadata, self._transactions.answered)
+                )
         self._partitioner = Partitioner(settings.keyless, chance)
         self._blocked = BlockedSends(key)
         self._in_flight: list[ProducerBatch] = []
         self._turn = 0
         self._timer = PollTimer(key, self._due)
         self._running = False
+        self._again = False
+        """A callback has called for more work while `_run` was under way."""
         self._closed = False
         self.unfinished = 0
         """Count of sends that have not ended."""
@@ -87,6 +101,12 @@ class Producer:
     def blocked(self) -> bool:
         """Whether a send now would wait (memory, metadata, earlier sends): the caller should wait."""
         return len(self._blocked) > 0
+
+    @property
+    def transactions(self) -> Transactions:
+        """Its transactions; only of a producer with a transactional.id."""
+        assert self._transactions is not None, f"{self._key}: no transactional.id"
+        return self._transactions
 
     def send(
         self,
@@ -105,14 +125,19 @@ class Producer:
         assert not self._closed, self._key
         self._blocked.require_room()
         settings = self._settings
+        transactions = self._transactions
         operation = self._operations.invoke(
-            out, kind="produce", topic=topic, partition=partition, acks=settings.acks, value=value
-        )
+            out, kind="produce", topic=topic, partition=partition, acks=settings.acks, value=value,
+            transaction="" if transactions is None else transactions.transaction,
+        )  # fmt: skip
         self.unfinished += 1
         deadline_ms = now.mono_ms + settings.max_block_ms
         send = BlockedSend((topic, partition), value, operation, done, deadline_ms, record_key)
         if size_bound_bytes(settings.magic, value, record_key) > self._largest_bytes:
             self._refuse(now, out, send, int(ErrorCode.MESSAGE_TOO_LARGE))
+            return operation
+        if transactions is not None and (refusal := transactions.refusal()):
+            self._refuse(now, out, send, refusal)
             return operation
         plain = record_key is None and partition != ANY_PARTITION
         if plain and not self._blocked and self._accumulator.join(now, (topic, partition), value, operation, done):
@@ -131,37 +156,71 @@ class Producer:
         if self._closed:
             return
         self._closed = True
+        if self._transactions is not None:
+            self._transactions.close(now, out)
         self._connections.close(out)
         self._timer.cancel(out)
+        self._end_all(now, out, "KafkaException", "the producer was closed")
+
+    def _end_all(self, now: Now, out: Outbox, error: str, reason: str) -> None:
+        """End all sends; of those under way the outcome is unknown."""
         for batch in self._in_flight:
-            batch.attempt_ended(out, error=NO_ANSWER, reason="the producer was closed")
+            batch.attempt_ended(out, error=NO_ANSWER, reason=reason)
         batches = self._in_flight + self._accumulator.take_all()
-        self._in_flight.clear()
+        self._in_flight = []
         for batch in batches:
-            self._end(now, out, batch, "KafkaException")
+            self._end(now, out, batch, error)
         for send in self._blocked.take_all():
-            self._refuse(now, out, send, "KafkaException")
+            self._refuse(now, out, send, error)
 
     # --- one round, as of Kafka's sender thread ---------------------------------------------------------------
 
     def _run(self, now: Now, out: Outbox) -> None:
         """Do the work that is possible now, sends of callbacks included."""
         if self._running or self._connections.handling or self._closed:
+            self._again = True
             return
         self._running = True
         self._connections.poll(now, out)
         while not self._closed:
+            self._again = False
             self._expire(now, out)
             self._blocked.admit(now, self._metadata, self._accumulator, self._partitioner)
-            if self._sequences is not None and self._identity is not None:
-                self._sequences.resolve()
-                self._identity.poll(now, out)
-            if not self._send_ready(now, out) or not (self._blocked or self._accumulator.waiting()):
+            waits = False
+            if self._sequences is not None:
+                lost = self._sequences.resolve()
+                if self._identity is not None:
+                    self._identity.poll(now, out)
+                elif self._transactions is not None:
+                    waits = self._transact(now, out, self._transactions, lost=lost)
+            if self._again and self._transactions is not None:
+                continue
+            if waits or not self._send_ready(now, out) or not (self._blocked or self._accumulator.waiting()):
                 break
         self._running = False
         if not self._closed:
             self._metadata.poll(now, out)
             self._set_timer(now, out)
+
+    def _transact(self, now: Now, out: Outbox, transactions: Transactions, *, lost: bool) -> bool:
+        """Do the work of transactions that is possible now. Whether batches wait for it.
+
+        `lost`: the use of sequence numbers is unknown.
+        """
+        if lost:
+            transactions.sequences_lost(now, out)
+        if error := transactions.fatal_error:
+            self._end_all(now, out, error, f"the producer has failed: {error}")
+            return True
+        self._accumulator.flushing = transactions.is_completing
+        if error := transactions.drops_unsent:
+            for send in self._blocked.take_all():
+                self._refuse(now, out, send, error)
+            for batch in self._accumulator.take_unsent():
+                self._end(now, out, batch, error)
+        for key in self._accumulator.waiting():
+            transactions.note(key)
+        return transactions.poll(now, out, incomplete=self.unfinished > 0)
 
     def _expire(self, now: Now, out: Outbox) -> None:
         for send in self._blocked.expired(now):
@@ -176,7 +235,7 @@ class Producer:
                 self._sequences.failed(batch, "TimeoutException", may_reuse=False)
                 if batch.retried:
                     self._sequences.left_unresolved(batch)
-            self._end(now, out, batch, "TimeoutException")
+            self._end_failed(now, out, batch, "TimeoutException")
 
     def _send_ready(self, now: Now, out: Outbox) -> bool:
         """Send the batches that may leave; whether there were any."""
@@ -197,6 +256,8 @@ class Producer:
         return sent
 
     def _may_leave(self, key: TopicPartition) -> bool:
+        if self._transactions is not None and not self._transactions.may_leave(key):
+            return False
         return self._sequences is None or self._sequences.may_leave(self._accumulator.first(key))
 
     def _send_to(self, now: Now, out: Outbox, node: str, broker: BrokerId, keys: list[TopicPartition]) -> None:
@@ -219,17 +280,23 @@ class Producer:
             if settings.max_in_flight_requests_per_connection == 1 and settings.acks != 0:
                 self._accumulator.muted.add(key)
             batches.append(batch)
-        partitions = [ProducePartition(*batch.key, batch.seal(settings.compression_type)) for batch in batches]
+        transactional = self._transactions is not None
+        partitions = [
+            ProducePartition(*batch.key, batch.seal(settings.compression_type, is_transactional=transactional))
+            for batch in batches
+        ]
         for batch in batches:
             batch.attempt_sent(out, broker, settings.wait_ms)
         self._connections.send(
             now,
             out,
             node,
-            ProduceRequest(settings.acks, int(settings.request_timeout_ms), partitions),
+            ProduceRequest(
+                settings.acks, int(settings.request_timeout_ms), partitions, settings.transactional_id or None
+            ),
             wait_ms=settings.wait_ms,
             answered=None if settings.acks == 0 else lambda now, out, answer: self._answered(now, out, batches, answer),
-            version=PLAIN_PRODUCE_VERSION,
+            version=PLAIN_PRODUCE_VERSION if self._transactions is None else self._transactions.produce_version,
         )
         if settings.acks == 0:
             for batch in batches:
@@ -247,6 +314,8 @@ class Producer:
             self._blocked.next_at_ms(),
             NEVER if self._identity is None else self._identity.next_at_ms(),
         ]
+        if self._transactions is not None:
+            deadlines_ms += self._transactions.deadlines_ms()
         deadlines_ms += [self._accumulator.sendable_at_ms(key) for key in self._accumulator.waiting()]
         self._timer.set(now, out, deadlines_ms)
 
@@ -292,7 +361,7 @@ class Producer:
                 if tries_left and error in _RETRIABLE and self._sequences.outlived(batch):
                     error = int(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)  # as Java's caller sees it
                 self._sequences.failed(batch, error, may_reuse=self._may_reuse(batch))
-            self._end(now, out, batch, error, result.base_offset)
+            self._end_failed(now, out, batch, error, result.base_offset)
 
     def _can_retry(self, batch: ProducerBatch, result: ProduceResult) -> bool:
         if self._sequences is None:
@@ -314,6 +383,14 @@ class Producer:
 
     def _connection_lost(self, now: Now, out: Outbox) -> None:
         self._metadata.request_update()
+
+    def _end_failed(
+        self, now: Now, out: Outbox, batch: ProducerBatch, error: int | str, offset: Offset = NO_OFFSET
+    ) -> None:
+        """End a batch that is given up; its transaction may only be aborted."""
+        if self._transactions is not None:
+            self._transactions.batch_failed(now, out, error)
+        self._end(now, out, batch, error, offset)
 
     def _end(self, now: Now, out: Outbox, batch: ProducerBatch, error: int | str, offset: Offset = NO_OFFSET) -> None:
         self._accumulator.free(batch)

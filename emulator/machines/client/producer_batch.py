@@ -112,7 +112,7 @@ class ProducerBatch:
         self.base_sequence = base_sequence
         self._data = b""
 
-    def seal(self, compression: Compression) -> bytes:
+    def seal(self, compression: Compression, *, is_transactional: bool = False) -> bytes:
         """Its bytes, the same for every attempt unless it was renumbered."""
         if not self._data:
             if self.magic == 2:
@@ -123,6 +123,7 @@ class ProducerBatch:
                     producer_id=self.producer_id,
                     producer_epoch=self.producer_epoch,
                     base_sequence=self.base_sequence,
+                    is_transactional=is_transactional,
                 )
             else:
                 self._data = encode(

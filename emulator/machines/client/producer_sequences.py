@@ -45,8 +45,11 @@ class Sequences:
         *,
         ignores_failures_of_old_epochs: bool = False,
         numbers_idle_partitions_on: bool = False,
+        transactional: bool = False,
     ) -> None:
+        """Create the numbering. A `transactional` producer never changes its identity by itself."""
         self._recovery = recovery
+        self._transactional = transactional
         self._ignores_failures_of_old_epochs = ignores_failures_of_old_epochs
         self._numbers_idle_partitions_on = numbers_idle_partitions_on
         self.producer_id = -1
@@ -58,6 +61,11 @@ class Sequences:
         """Take the id of an InitProducerId response."""
         self.producer_id = producer_id
         self.producer_epoch = producer_epoch
+
+    def restart(self, producer_id: int, producer_epoch: int) -> None:
+        """Take an identity whose numbers begin at 0 in each partition; no batch is under way."""
+        self.take_identity(producer_id, producer_epoch)
+        self._partitions.clear()
 
     def may_leave(self, batch: ProducerBatch) -> bool:
         """Whether `batch`, first of its queue, may be sent now."""
@@ -114,7 +122,7 @@ class Sequences:
             is_next = batch.base_sequence - partition.last_acknowledged == 1
             if partition.unresolved_next is None and (batch.reset or not is_next):
                 return True
-            if self._recovery == "retry":
+            if self._recovery == "retry" or self._transactional:
                 return False
             if partition.unresolved_next in (None, batch.base_sequence):
                 self._bump_for.add(batch.key)
@@ -128,7 +136,7 @@ class Sequences:
     def _retries_unknown_producer(self, batch: ProducerBatch, partition: _Partition, log_start: Offset) -> bool:
         if log_start == -1 or batch.reset:
             return True
-        if self._recovery == "bump":
+        if self._recovery == "bump" and not self._transactional:
             self._bump_for.add(batch.key)
             return True
         if partition.last_acknowledged_offset < log_start:
@@ -146,7 +154,13 @@ class Sequences:
             return  # it never left
         current = self._is_current(batch)
         partition = self._partition(batch.key)
-        if self._recovery == "bump":
+        if self._transactional:
+            _drop(partition, batch)
+            if error == ErrorCode.UNKNOWN_PRODUCER_ID and self._recovery == "bump":
+                del self._partitions[batch.key]  # the broker has no state: the next transaction begins at 0
+            elif may_reuse:
+                self._close_gap(partition, batch)
+        elif self._recovery == "bump":
             _drop(partition, batch)
             counts = current or not self._ignores_failures_of_old_epochs
             if counts and (may_reuse or error in _LOSSES):
@@ -166,15 +180,20 @@ class Sequences:
 
         0.11 does not wait for other batches' responses.
         """
-        if self._recovery == "reset":
+        if self._recovery == "reset" and not self._transactional:
             self._forget()
             return
         partition = self._partition(batch.key)
         after = _last_sequence(batch) + 1
         partition.unresolved_next = max(after, partition.unresolved_next or 0)
 
-    def resolve(self) -> None:
-        """Settle what the last responses left open; call it before sending."""
+    def resolve(self) -> bool:
+        """Settle what the last responses left open; call it before sending.
+
+        Whether a transactional producer does not know the use of its numbers.
+        """
+        if self._transactional:
+            return self._loses_numbers()
         for key, partition in self._partitions.items():
             if partition.unresolved_next is None or partition.in_flight:
                 continue
@@ -189,6 +208,20 @@ class Sequences:
             self._partitions.clear()
         if self._bump_for and self.producer_id >= 0:
             self._bump()
+        return False
+
+    def _loses_numbers(self) -> bool:
+        """Whether a partition's numbers stayed unresolved; up to 2.4 already if a batch expired."""
+        lost = False
+        for partition in self._partitions.values():
+            if partition.unresolved_next is None:
+                continue
+            if self._recovery != "bump":
+                return True
+            if not partition.in_flight:
+                lost |= partition.next_sequence - partition.last_acknowledged != 1
+                partition.unresolved_next = None
+        return lost
 
     def _forget(self) -> None:
         """Drop the identity: another id is needed, and begins everywhere at 0."""

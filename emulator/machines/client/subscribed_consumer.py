@@ -21,12 +21,19 @@ from protocol.machine import Now
 from protocol.outbox import Due, Outbox
 
 OnFailed = Callable[[Now, Outbox, str], None]
+BeforeRebalance = Callable[[Now, Outbox, Due], None]
+"""Callback before partitions are released; calls the last argument when they may be."""
+
+
+def _at_once(now: Now, out: Outbox, then: Due) -> None:
+    then(now, out)
 
 
 class SubscribedConsumer:
     """Consumer of the group in the settings.
 
-    `on_failed` receives the error that ended its membership for good. The other arguments: see `Consumer`.
+    `on_failed` receives the error that ended its membership for good. `wants`: whether the application calls poll()
+    (`look_again` when it does again). The other arguments: see `Consumer`.
     """
 
     def __init__(
@@ -41,8 +48,12 @@ class SubscribedConsumer:
         on_problem: OnProblem,
         on_failed: OnFailed,
         handled: Due = lambda now, out: None,
+        wants: Callable[[], bool] = lambda: True,
+        before_rebalance: BeforeRebalance = _at_once,
     ) -> None:
         self._settings = settings
+        self._wants = wants
+        self._before_rebalance = before_rebalance
         self._on_failed = on_failed
         self._handled = handled
         self._store = CoordinatorOffsets(f"{key}-offsets", brokers, operations, settings, chance)
@@ -71,6 +82,16 @@ class SubscribedConsumer:
         for topic in topics:
             self._consumer.want_topic(now, out, topic)
         self.member.subscribe(now, out, topics)
+
+    def look_again(self, now: Now, out: Outbox) -> None:
+        """Read again, as far as `wants` permits."""
+        self._look_whether_it_reads(now, out)
+
+    def rewind(self, now: Now, out: Outbox) -> None:
+        """Begin again at the committed offsets in all partitions."""
+        assigned = self._consumer.assigned
+        self._consumer.unassign(now, out, assigned)
+        self._consumer.assign(now, out, dict.fromkeys(assigned))
 
     def leave(self, now: Now, out: Outbox, left: CommitEnded) -> None:
         """Stop reading, commit if automatic, leave the group, then close.
@@ -112,6 +133,13 @@ class SubscribedConsumer:
 
     def prepare(self, now: Now, out: Outbox, *, commit: bool, give_up: bool, prepared: Due) -> None:
         """See Owner."""
+
+        def settled(now: Now, out: Outbox) -> None:
+            self._prepare(now, out, commit=commit, give_up=give_up, prepared=prepared)
+
+        self._before_rebalance(now, out, settled)
+
+    def _prepare(self, now: Now, out: Outbox, *, commit: bool, give_up: bool, prepared: Due) -> None:
         if give_up:
             self._consumer.hold()  # later records are the next owner's
 
@@ -154,7 +182,7 @@ class SubscribedConsumer:
 
         Up to 2.4 it only looks for the coordinator, or waits for other members to join, first.
         """
-        return self._settings.reads_while_it_joins or self.member.is_settled
+        return self._wants() and (self._settings.reads_while_it_joins or self.member.is_settled)
 
     def _look_whether_it_reads(self, now: Now, out: Outbox) -> None:
         read, self._reads = self._reads, self._may_read()

@@ -9,6 +9,7 @@ from typing import Final
 CLIENTS: Final = "clients"
 READS: Final = "reads"
 GROUPS: Final = "groups"
+TRANSACTIONS: Final = "transactions"
 SEGMENTS: Final = "segments"
 ROLES: Final = "roles"
 STATES: Final = "states"
@@ -23,6 +24,7 @@ WHAT_IS_MISSING: Final[Mapping[str, str]] = {
     CLIENTS: "no application's sends were imported; give them with --clients FILE",
     READS: "no log line of a broker has the records that a consumer read",
     GROUPS: "no log line of a broker has committed offsets",
+    TRANSACTIONS: "no log line of a broker or client has its transactions",
     SEGMENTS: "not every replica's segments were collected; copy the brokers' log directories",
     ROLES: "no line says which broker led when; collect state-change.log, up to 2.5 with its level at TRACE",
     STATES: "the partitions' committed states are not known; collect __cluster_metadata-0 of the controllers (KRaft)",
@@ -52,6 +54,15 @@ NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
     "offset-out-of-range": (READS,),
     "group-ahead-of-log": (GROUPS,),
     "committed-offset-regression": (GROUPS,),
+    "lost-commit": (TRANSACTIONS,),
+    "torn-commit": (TRANSACTIONS,),
+    "aborted-read": (TRANSACTIONS,),
+    "dirty-read": (TRANSACTIONS,),
+    "duplicate-commit": (TRANSACTIONS,),
+    "output-without-offsets": (TRANSACTIONS,),
+    "offsets-without-output": (TRANSACTIONS,),
+    "zombie-write": (TRANSACTIONS,),
+    "hanging-transaction": (TRANSACTIONS,),
     "replica-divergence": (SEGMENTS,),
     "log-matching": (SEGMENTS, REMOVED),
     "dual-leader": (ROLES, SEGMENTS, REMOVED),

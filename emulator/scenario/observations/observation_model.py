@@ -52,6 +52,18 @@ class Attempt(Saw, tag="attempt"):
     offset: int | None
 
 
+class ClientTransactionEnded(Saw, tag="transaction"):
+    """End of a client's transaction: `end` is what it called, open for nothing.
+
+    `error`: the name of its exception, or 0.
+    """
+
+    transactional_id: str
+    number: int
+    end: str
+    error: int | str
+
+
 class MessageSetAttempt(Saw, tag="produce-compressed"):
     """One attempt to write several values as one message set."""
 
@@ -328,7 +340,7 @@ class WorkloadEnded(Saw, tag="workload"):
 
     `error`: reason for missing totals, or ""; `left`: whether it was ended with writes in flight, which are `unknown`.
     Of a member of a group: `rebalances` that assigned it partitions, maybe none, partitions `lost` before it knew, and
-    `refused` commits.
+    `refused` commits. Of a producer with transactions: those `committed` and `aborted`.
     """
 
     name: str
@@ -343,6 +355,8 @@ class WorkloadEnded(Saw, tag="workload"):
     rebalances: int = 0
     lost: int = 0
     refused: int = 0
+    committed: int = 0
+    aborted: int = 0
     error: str = ""
     left: bool = False
 

@@ -16,7 +16,7 @@ from emulator.scenario import scenario_model as m
 from emulator.scenario.client_steps import numbered
 from emulator.scenario.player.tasks import Order, StepFailed
 from protocol.chance import Chance
-from protocol.ids import NO_BROKER
+from protocol.ids import NO_BROKER, topic_partition_of
 from protocol.machine import Now
 from protocol.messages.message_base import Message
 from protocol.messages.workload_messages import (
@@ -45,6 +45,10 @@ def produce_order(
     settings: dict[str, Any] = {"acks": step.acks, "retries": step.retries, "request.timeout.ms": step.timeout_ms}
     if step.idempotent:
         settings["enable.idempotence"] = True
+    if step.transactional_id:
+        settings |= {"acks": "all", "transactional.id": step.transactional_id, "enable.idempotence": True}
+        if not step.retries:
+            del settings["retries"]
     settings |= step.settings
     request = ClientProduceRequest(
         topic=topic_partition[0],
@@ -59,6 +63,9 @@ def produce_order(
         settings=settings,
         every_ms=int(step.every_s * 1000),
         client_version=step.client_version,
+        records_per_transaction=step.records_per_transaction,
+        partitions=[number for _, number in map(_place, step.partitions)],
+        ends=list(step.ends),
     )
 
     def begin(done: Callable[[Any], None]) -> None:
@@ -75,6 +82,12 @@ def produce_order(
         asker.ask(out, client, request, answered, report)
 
     return Order(f"a produce by {client}", begin)
+
+
+def _place(partition: str) -> tuple[str, int]:
+    place = topic_partition_of(partition)
+    assert place is not None, partition
+    return place
 
 
 def fetch_order(

@@ -32,6 +32,7 @@ from emulator.scenario.player.transaction_step_execution import TransactionSteps
 from emulator.scenario.player.workload_steps import LIMIT_S, WorkloadSteps
 from emulator.topology import broker_name
 from protocol.ids import topic_partition_of, topic_partition_text
+from protocol.messages.workload_messages import ClientProduceResponse
 from protocol.records.offset_commits import OFFSETS_TOPIC
 
 KRAFT_METADATA_TIMEOUT_MS: Final = 2_000.0
@@ -140,8 +141,11 @@ class StepRunner:
         return topic_partition
 
     def _produce(self, step: m.Produce) -> Steps:
+        produced: ClientProduceResponse
         stage = self._stage
-        if step.partition == m.ANY_PARTITION:
+        if step.partitions:
+            topic, partition = self._topic_partition(step.partitions[0])[0], ANY_PARTITION
+        elif step.partition == m.ANY_PARTITION:
             topic, partition = step.topic or self._topic_partition(None)[0], ANY_PARTITION
         else:
             topic, partition = self._topic_partition(step.partition)
@@ -151,7 +155,9 @@ class StepRunner:
                 any_partition = partition == ANY_PARTITION and chosen >= 0
                 self._attempted(attempt, topic_partition_text(topic, chosen if any_partition else max(partition, 0)))
 
-            yield produce_order(stage.asker, stage.out, step.client, (topic, partition), step, record)
+            produced = yield produce_order(stage.asker, stage.out, step.client, (topic, partition), step, record)
+            for one in produced.transactions:
+                self._timeline.transaction(stage.now.mono_ms, step.transactional_id, one)
             return
         if step.broker is None or step.idempotent:
             raise StepFailed("a produce without `client` needs `broker`, and cannot be idempotent")

@@ -11,6 +11,7 @@ from protocol.messages.consuming import ClientCommittedResponse, ClientConsumeRe
 from protocol.messages.kraft_messages import DescribeQuorumResponse
 from protocol.messages.leadership_messages import MetadataResponse
 from protocol.messages.placement import ElectLeadersResponse
+from protocol.messages.workload_messages import TransactionReport
 from protocol.znodes import Leadership
 
 Entry = dict[str, Any]
@@ -57,6 +58,10 @@ class Timeline:
                 "attempt": attempt.attempt, "error": attempt.error, "offset": attempt.offset, **self._where(partition),
             },
         )  # fmt: skip
+
+    def transaction(self, at_ms: float, transactional_id: str, report: TransactionReport) -> None:
+        entry = {"saw": "transaction", "transactional_id": transactional_id, "number": report.number}
+        self.add(at_ms, {**entry, "end": report.end, "error": report.error or 0})
 
     def message_set(self, at_ms: float, attempt: Attempt, partition: str) -> None:
         entry = {"saw": "produce-compressed", "broker": attempt.broker, "acks": attempt.acks}

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from emulator.machines.client.client_state import Failure
-from emulator.machines.client.workload_specs import Load, specs_of, value_prefix
+from emulator.machines.client.workload_specs import Load, has_transactions, specs_of, value_prefix
 from emulator.scenario import scenario_model as m
 from emulator.scenario.player.player_context import Stage
 from emulator.scenario.player.tasks import Order, StepFailed, Steps, together
@@ -65,9 +65,17 @@ class WorkloadSteps:
             consumers=step.consumers,
             group=step.group,
             client_version=step.client_version,
+            transactional_id=step.transactional_id,
+            records_per_transaction=step.records_per_transaction,
+            abort_ratio=step.abort_ratio,
+            output=step.output,
+            output_partitions=sorted(number for of, number in topic_partitions if of == step.output),
+            group_metadata=step.group_metadata,
         )
         if not load.partitions:
             raise StepFailed(f"there is no topic {topic}")
+        if step.output and not load.output_partitions:
+            raise StepFailed(f"there is no topic {step.output}")
         clients: dict[str, str] = {}
         for node in stage.topology.with_role("client"):
             clients.setdefault(node.az, node.name)
@@ -143,6 +151,9 @@ class WorkloadSteps:
 
 def _counted(spec: WorkloadSpec) -> tuple[str, ...]:
     """Names of the counts in its report."""
+    transactions = ("committed", "aborted") if has_transactions(spec) else ()
     if spec.kind == "produce":
-        return ("sent", "ok", "failed", "unknown", "skipped")
+        return ("sent", "ok", "failed", "unknown", "skipped", *transactions)
+    if spec.kind == "transform":
+        return ("read", "sent", "ok", "failed", "unknown", "rebalances", "lost", *transactions)
     return ("read", "rebalances", "lost", "refused") if spec.group else ("read",)

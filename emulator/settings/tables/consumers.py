@@ -26,15 +26,10 @@ from emulator.settings.tables.client_settings_of_3 import NEWER_OF_CLIENTS, RETR
 from emulator.settings.tables.security_settings import OF_CLIENTS
 
 
-def _committed(value: Value, around: Around) -> float | None:
-    return 0.0 if around.transactional else None
-
-
 def _rack(value: Value, around: Around) -> float | None:
     return 0.0 if around.broker.get("replica.selector.class") else None
 
 
-COMMITTED = Bears("`read_committed`, with a producer's transactional.id", _committed)
 RACK = Bears("with the brokers' replica.selector.class", _rack)
 
 INSTANCE_ID = (
@@ -76,14 +71,9 @@ GROUPS: tuple[Group, ...] = (
         long("socket.connection.setup.timeout.max.ms", (127000, ("2.8", 30000)), since="2.7"),
         scope=CONSUMER,
     ),
-    not_modelled(
+    modelled(
         "Transactions",
-        "there are no transactions, so all that is readable is committed",
-        READS,
-        (
-            text("isolation.level", "read_uncommitted", words=("read_committed", "read_uncommitted"), since="0.11"),
-            COMMITTED,
-        ),
+        text("isolation.level", "read_uncommitted", words=("read_committed", "read_uncommitted"), since="0.11"),
         scope=CONSUMER,
     ),
     not_modelled(

@@ -61,11 +61,10 @@ GROUPS: tuple[Group, ...] = (
         boolean("block.on.buffer.full", (True, ("0.9", False)), until="0.10.2"),
         scope=PRODUCER,
     ),
-    not_modelled(
+    modelled(
         "Transactions",
-        "there are no transactions",
-        WRITES,
-        (text("transactional.id", since="0.11"), ALWAYS),
+        text("transactional.id", since="0.11"),
+        integer("transaction.timeout.ms", 60000, since="0.11"),
         scope=PRODUCER,
     ),
     not_modelled(
@@ -109,7 +108,6 @@ GROUPS: tuple[Group, ...] = (
         integer("send.buffer.bytes", 128 * 1024, low=(0, ("0.10.1", -1))),
         integer("receive.buffer.bytes", 32 * 1024, low=(0, ("0.10.1", -1))),
         long("metadata.max.idle.ms", 300000, low=5000, since="2.5"),
-        integer("transaction.timeout.ms", 60000, since="0.11"),
         boolean("internal.auto.downgrade.txn.commit", False, since="2.6", until="2.8"),
         scope=PRODUCER,
     ),

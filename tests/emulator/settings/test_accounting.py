@@ -68,8 +68,7 @@ BEARS: list[tuple[tuple[str, ...], str, float | None]] = [
     (("replica.selector.class=org.apache.kafka.common.replica.RackAwareReplicaSelector",), "2.6", None),
     (("replica.selector.class=my.Selector",), "2.6", 0.0),
     (("consumer.client.rack=a",), "2.6", None),
-    (("consumer.isolation.level=read_committed",), "2.6", None),
-    (("producer.transactional.id=t",), "2.6", 0.0),
+    (("producer.connections.max.idle.ms=1000",), "2.6", 1_000.0),
     # topics
     (("topic.retention.ms=60000",), "2.6", 60_000.0),
     (("topic.cleanup.policy=compact", "topic.segment.bytes=1000"), "2.6", 0.0),
@@ -95,14 +94,13 @@ def test_two_that_bear_only_together() -> None:
     racks = reported("replica.selector.class=org.apache.kafka.common.replica.RackAwareReplicaSelector",
                  "consumer.client.rack=a")  # fmt: skip
     assert [one.name for one in racks.not_modelled] == ["consumer.client.rack", "replica.selector.class"]
-    committed = reported("consumer.isolation.level=read_committed", "producer.transactional.id=t")
-    assert [one.name for one in committed.not_modelled] == ["consumer.isolation.level", "producer.transactional.id"]
 
 
 def test_what_is_modelled_is_not_spoken_of() -> None:
     assert not reported(
-        "min.insync.replicas=2", "producer.acks=all", "tickTime=2000", "auto.create.topics.enable=false"
-    )
+        "min.insync.replicas=2", "producer.acks=all", "tickTime=2000", "auto.create.topics.enable=false",
+        "consumer.isolation.level=read_committed", "producer.transactional.id=t",
+    )  # fmt: skip
 
 
 def test_what_one_broker_a_topic_or_a_step_has_counts_too() -> None:
@@ -110,8 +108,9 @@ def test_what_one_broker_a_topic_or_a_step_has_counts_too() -> None:
     assert reported(by_broker=own).not_modelled[0].where == "broker 1"
     topics = {"t": {"retention.ms": Given(1000, "topic t")}}
     assert reported(topics=topics).not_modelled[0].name == "topic.retention.ms"
-    clients = (("producer", {"transactional.id": Given("x", "a produce"), "linger.ms": Given(1, "a produce")}),)
-    assert [one.name for one in reported(clients=clients).not_modelled] == ["producer.transactional.id"]
+    idle = Given(1, "a produce")
+    clients = (("producer", {"connections.max.idle.ms": idle, "linger.ms": Given(1, "a produce")}),)
+    assert [one.name for one in reported(clients=clients).not_modelled] == ["producer.connections.max.idle.ms"]
 
 
 def test_a_check_is_in_doubt_if_the_run_lasted_so_long() -> None:

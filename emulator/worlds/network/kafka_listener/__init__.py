@@ -3,9 +3,10 @@
 It decides nothing: it translates a request into the machine's message, and the answer back. Reading order:
 `apis` (API versions by Kafka version, limits), `advertised_listeners` (a listener's AZ, and its brokers' addresses),
 `message_schemas` (Kafka's schemas), `request_decoder` (bounded decoding), `message_encoder`, `codec` (frames),
-`record_translation`, `topic_translation`, `config_translation`, `placement_translation`, `group_translation` and
-`members` (Kafka's requests and answers, and ours), `security_answers` (ACLs and quotas, of which there are none),
-`translation` (table by API), `client_observer` (operations of clients for the audit), `client` (one connection),
-`kafka_listeners` (of one broker). `record_validation` (LogValidator), `unended_frames` (a bound on incomplete
-frames), `offset_operations` and `read_operations` (operations of groups and consumers for the audit).
+`record_translation`, `topic_translation`, `config_translation`, `placement_translation`, `group_translation`,
+`members` and `transaction_translation` (Kafka's requests and answers, and ours), `security_answers` (ACLs and quotas,
+of which there are none), `translation` (table by API), `client_observer` (operations of clients for the audit),
+`client` (one connection), `kafka_listeners` (of one broker). `record_validation` (LogValidator), `unended_frames` (a
+bound on incomplete frames), `offset_operations` and `read_operations` (operations of groups and consumers for the
+audit).
 """

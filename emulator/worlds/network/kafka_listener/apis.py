@@ -34,6 +34,11 @@ DELETE_TOPICS: Final = 20
 DELETE_RECORDS: Final = 21
 INIT_PRODUCER_ID: Final = 22
 OFFSET_FOR_LEADER_EPOCH: Final = 23
+ADD_PARTITIONS_TO_TXN: Final = 24
+ADD_OFFSETS_TO_TXN: Final = 25
+END_TXN: Final = 26
+WRITE_TXN_MARKERS: Final = 27
+TXN_OFFSET_COMMIT: Final = 28
 DESCRIBE_ACLS: Final = 29
 CREATE_ACLS: Final = 30
 DELETE_ACLS: Final = 31
@@ -54,6 +59,8 @@ DESCRIBE_USER_SCRAM_CREDENTIALS: Final = 50
 ALTER_USER_SCRAM_CREDENTIALS: Final = 51
 DESCRIBE_CLUSTER: Final = 60
 DESCRIBE_PRODUCERS: Final = 61
+DESCRIBE_TRANSACTIONS: Final = 65
+LIST_TRANSACTIONS: Final = 66
 
 FIRST_WITH_LISTENER: Final = "0.10.2"
 """First Kafka version with a listener: older brokers advertise no versions (KIP-35).
@@ -74,7 +81,7 @@ FIRST_WITHOUT_OLD_VERSIONS: Final = "4.0"
 OLDEST: Final[dict[int, int]] = {
     PRODUCE: 3, FETCH: 4, LIST_OFFSETS: 1, OFFSET_COMMIT: 2, OFFSET_FETCH: 1, JOIN_GROUP: 2, CREATE_TOPICS: 2,
     DELETE_TOPICS: 1, OFFSET_FOR_LEADER_EPOCH: 2, DESCRIBE_ACLS: 1, CREATE_ACLS: 1, DELETE_ACLS: 1,
-    DESCRIBE_CONFIGS: 1, ALTER_REPLICA_LOG_DIRS: 1, DESCRIBE_LOG_DIRS: 1,
+    DESCRIBE_CONFIGS: 1, ALTER_REPLICA_LOG_DIRS: 1, DESCRIBE_LOG_DIRS: 1, WRITE_TXN_MARKERS: 1,
 }  # fmt: skip
 """{API: its oldest version from 4.0 on (KIP-896)}; 0 of the others.
 
@@ -92,7 +99,7 @@ class Range(NamedTuple):
 ADVERTISED: Final[dict[int, tuple[tuple[str, int], ...]]] = {
     PRODUCE: (
         ("0.10.2", 2), ("0.11", 3), ("1.0", 5), ("2.0.0", 6), ("2.1", 7), ("2.4", 8), ("2.8", 9),
-        ("3.7", 10), ("3.8", 11),
+        ("3.7", 10), ("3.8", 11), ("4.0", 12), ("4.1", 13),
     ),
     FETCH: (
         ("0.10.2", 3), ("0.11", 5), ("1.0", 6), ("1.1", 7), ("2.0.0", 8), ("2.1", 10), ("2.3", 11), ("2.7", 12),
@@ -124,6 +131,11 @@ ADVERTISED: Final[dict[int, tuple[tuple[str, int], ...]]] = {
     DELETE_RECORDS: (("0.11", 0), ("2.0.0", 1), ("2.6", 2)),
     INIT_PRODUCER_ID: (("0.11", 0), ("2.0.0", 1), ("2.4", 2), ("2.5", 3), ("2.7", 4), ("3.8", 5)),
     OFFSET_FOR_LEADER_EPOCH: (("0.11", 0), ("2.0.0", 1), ("2.1", 2), ("2.3", 3), ("2.8", 4)),
+    ADD_PARTITIONS_TO_TXN: (("0.11", 0), ("2.0.0", 1), ("2.7", 2), ("2.8", 3), ("3.6", 4), ("3.8", 5)),
+    ADD_OFFSETS_TO_TXN: (("0.11", 0), ("2.0.0", 1), ("2.7", 2), ("2.8", 3), ("3.8", 4)),
+    END_TXN: (("0.11", 0), ("2.0.0", 1), ("2.7", 2), ("2.8", 3), ("3.8", 4), ("4.0", 5)),
+    WRITE_TXN_MARKERS: (("0.11", 0), ("2.8", 1), ("4.2", 2)),
+    TXN_OFFSET_COMMIT: (("0.11", 0), ("2.0.0", 1), ("2.1", 2), ("2.5", 3), ("3.8", 4), ("4.0", 5)),
     DESCRIBE_ACLS: (("0.11", 0), ("2.0.0", 1), ("2.5", 2)),
     CREATE_ACLS: (("0.11", 0), ("2.0.0", 1), ("2.5", 2)),
     DELETE_ACLS: (("0.11", 0), ("2.0.0", 1), ("2.5", 2)),
@@ -144,6 +156,8 @@ ADVERTISED: Final[dict[int, tuple[tuple[str, int], ...]]] = {
     ALTER_USER_SCRAM_CREDENTIALS: (("2.7", 0),),
     DESCRIBE_CLUSTER: (("2.8", 0), ("3.7", 1)),
     DESCRIBE_PRODUCERS: (("2.8", 0),),
+    DESCRIBE_TRANSACTIONS: (("3.0", 0),),
+    LIST_TRANSACTIONS: (("3.0", 0), ("3.8", 1), ("4.1", 2)),
 }  # fmt: skip
 """{API: (first Kafka version, newest API version)}; the oldest is 0, or OLDEST.
 
@@ -151,7 +165,7 @@ Source: brokers' answers to ApiVersions; from 3.0 on the messages' definitions a
 """
 
 BUILT: Final[dict[int, Range]] = {
-    PRODUCE: Range(2, 9),
+    PRODUCE: Range(2, 12),  # later ones name topics by ids
     FETCH: Range(2, 12),
     LIST_OFFSETS: Range(0, 6),
     METADATA: Range(0, 9),  # later ones name topics by ids
@@ -165,12 +179,17 @@ BUILT: Final[dict[int, Range]] = {
     DESCRIBE_GROUPS: Range(0, 5),
     LIST_GROUPS: Range(0, 4),
     SASL_HANDSHAKE: Range(0, 1),
-    API_VERSIONS: Range(0, 3),
+    API_VERSIONS: Range(0, 4),
     CREATE_TOPICS: Range(0, 7),
     DELETE_TOPICS: Range(0, 6),
     DELETE_RECORDS: Range(0, 2),
-    INIT_PRODUCER_ID: Range(0, 4),
+    INIT_PRODUCER_ID: Range(0, 5),
     OFFSET_FOR_LEADER_EPOCH: Range(0, 4),
+    ADD_PARTITIONS_TO_TXN: Range(0, 5),
+    ADD_OFFSETS_TO_TXN: Range(0, 4),
+    END_TXN: Range(0, 5),
+    WRITE_TXN_MARKERS: Range(0, 2),
+    TXN_OFFSET_COMMIT: Range(0, 5),
     DESCRIBE_ACLS: Range(0, 2),
     CREATE_ACLS: Range(0, 2),
     DELETE_ACLS: Range(0, 2),
@@ -191,6 +210,8 @@ BUILT: Final[dict[int, Range]] = {
     ALTER_USER_SCRAM_CREDENTIALS: Range(0, 0),
     DESCRIBE_CLUSTER: Range(0, 0),
     DESCRIBE_PRODUCERS: Range(0, 0),
+    DESCRIBE_TRANSACTIONS: Range(0, 0),
+    LIST_TRANSACTIONS: Range(0, 1),  # later ones have a pattern of ids
 }
 
 LIMITS: Final[dict[int, dict[str, int]]] = {
@@ -201,6 +222,7 @@ LIMITS: Final[dict[int, dict[str, int]]] = {
     HEARTBEAT: {"group_instance_id": NAME_CHARACTERS_MAX},
     LEAVE_GROUP: {"group_instance_id": NAME_CHARACTERS_MAX},
     SYNC_GROUP: {"group_instance_id": NAME_CHARACTERS_MAX, "assignment": OPAQUE_BYTES_MAX},
+    TXN_OFFSET_COMMIT: {"group_instance_id": NAME_CHARACTERS_MAX},
     CREATE_TOPICS: {"topics": TOPICS_MAX},
     DESCRIBE_CONFIGS: {"resources": RESOURCES_MAX, "configuration_keys": SETTINGS_MAX},
     ALTER_CONFIGS: {"resources": RESOURCES_MAX, "configs": SETTINGS_MAX},

@@ -33,10 +33,11 @@ class Listener(NamedTuple):
     magic: int
     """Format of the records in the broker's logs."""
     place: Place
+    gates: Gates
 
 
 def listener_of(gates: Gates, place: Place) -> Listener:
-    return Listener(apis_of(gates), gates.record_magic, place)
+    return Listener(apis_of(gates), gates.record_magic, place, gates)
 
 
 class KafkaRequest(msgspec.Struct, frozen=True):

@@ -6,6 +6,8 @@ from emulator.worlds.network.kafka_listener.record_translation import topics_ans
 from protocol.errors import ErrorCode
 from protocol.ids import LeaderEpoch, Offset
 from protocol.messages.groups import (
+    GROUP_KEY,
+    TRANSACTION_KEY,
     FindCoordinatorRequest,
     FindCoordinatorResponse,
     GroupPartition,
@@ -18,19 +20,13 @@ from protocol.messages.groups import (
     OffsetToCommit,
 )
 
-GROUP = 0
-TRANSACTION = 1
-"""`key_type`: the coordinator of a transactional id."""
-
 
 def find_coordinator(request: KafkaRequest) -> FindCoordinatorRequest | Fields:
     """CoordinatorType.forId fails for an unknown type, with an IllegalArgumentException."""
     key_type = request.body.key_type
-    if key_type == TRANSACTION:
-        return _no_coordinator(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "transactions are not emulated")
-    if key_type != GROUP:
+    if key_type not in (GROUP_KEY, TRANSACTION_KEY):
         return _no_coordinator(ErrorCode.UNKNOWN_SERVER_ERROR, f"Unknown coordinator type received: {key_type}")
-    return FindCoordinatorRequest(request.body.key)
+    return FindCoordinatorRequest(request.body.key, key_type)
 
 
 def find_coordinator_answer(request: KafkaRequest, answer: FindCoordinatorResponse) -> Fields:
@@ -80,10 +76,13 @@ def offset_commit_answer(request: KafkaRequest, answer: OffsetCommitResponse) ->
 def offset_fetch(request: KafkaRequest) -> OffsetFetchRequest:
     """Null topics (version 2 and later) select all offsets that the group has committed."""
     if request.body.topics is None:
-        return OffsetFetchRequest(request.body.group_id, [], everything=True)
+        return OffsetFetchRequest(
+            request.body.group_id, [], everything=True, stable=bool(request.body.require_stable)
+        )
     return OffsetFetchRequest(
         request.body.group_id,
         [GroupPartition(topic.name, one) for topic in request.body.topics for one in topic.partition_indexes],
+        stable=bool(request.body.require_stable),
     )
 
 
@@ -108,7 +107,7 @@ def offset_fetch_answer(request: KafkaRequest, answer: OffsetFetchResponse) -> F
                 "committed_offset": one.offset,
                 "committed_leader_epoch": one.leader_epoch,
                 "metadata": one.metadata,
-                "error_code": ErrorCode.NONE,
+                "error_code": one.error,
             },
         )
     return {"topics": topics, "error_code": answer.error}

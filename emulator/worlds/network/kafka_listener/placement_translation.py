@@ -170,7 +170,6 @@ def describe_producers(request: KafkaRequest) -> m.DescribeProducersRequest:
 
 
 def describe_producers_answer(request: KafkaRequest, answer: m.DescribeProducersResponse) -> Fields:
-    """Transactions are not emulated: no producer has a coordinator or a first offset."""
     topics = topics_answered(
         answer.partitions,
         lambda one: {
@@ -183,8 +182,8 @@ def describe_producers_answer(request: KafkaRequest, answer: m.DescribeProducers
                     "producer_epoch": each.producer_epoch,
                     "last_sequence": each.last_sequence,
                     "last_timestamp": each.last_timestamp_ms,
-                    "coordinator_epoch": -1,
-                    "current_txn_start_offset": -1,
+                    "coordinator_epoch": each.coordinator_epoch,
+                    "current_txn_start_offset": each.transaction_start,
                 }
                 for each in one.producers
             ],

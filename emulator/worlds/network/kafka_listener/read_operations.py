@@ -13,8 +13,8 @@ import msgspec
 from emulator.machines.client.client_operations import Operation, OperationLog
 from protocol.errors import ErrorCode
 from protocol.events import RecordsRead
-from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch, Offset, TopicPartition
-from protocol.messages.replication_messages import FetchRequest, FetchResponse
+from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, BrokerId, LeaderEpoch, Offset, TopicPartition
+from protocol.messages.replication_messages import READ_COMMITTED, FetchRequest, FetchResponse
 from protocol.outbox import Outbox
 from protocol.records.format import iter_headers
 
@@ -42,10 +42,11 @@ class ReadOperations:
     def answered(self, out: Outbox, client_id: str, request: FetchRequest, answer: FetchResponse) -> None:
         """Record a fetch response that has left."""
         fetch_offsets = {(one.topic, one.partition): one.fetch_offset for one in request.partitions}
+        committed = request.isolation == READ_COMMITTED
         for one in answer.partitions:
             key: TopicPartition = (one.topic, one.partition)
             if one.error == ErrorCode.NONE and one.records:
-                self._read(out, self._reading(out, client_id, key, fetch_offsets[key]), one)
+                self._read(out, self._reading(out, client_id, key, fetch_offsets[key]), one, committed=committed)
             elif one.error == ErrorCode.OFFSET_OUT_OF_RANGE:
                 reading = self._reading(out, client_id, key, fetch_offsets[key])
                 reading.operation.position_left(out, reading.offset, OUT_OF_RANGE, stopped=False)
@@ -72,7 +73,9 @@ class ReadOperations:
         self._readings[key] = reading = _Reading(operation, offset)
         return reading
 
-    def _read(self, out: Outbox, reading: _Reading, one: Any) -> None:
+    def _read(self, out: Outbox, reading: _Reading, one: Any, *, committed: bool) -> None:
+        """Record the batches of a response, also those whose records the client drops (`committed`)."""
+        stable = one.last_stable_offset if one.last_stable_offset >= 0 else one.high_watermark
         for _, header in iter_headers(one.records):
             if header.last_offset < reading.offset:
                 continue
@@ -80,7 +83,7 @@ class ReadOperations:
                 RecordsRead(
                     reading.operation.identifier, one.topic, one.partition, max(header.base_offset, reading.offset),
                     header.last_offset, header.leader_epoch, header.crc, one.high_watermark, self._broker,
-                    topic_id=one.topic_id,
+                    topic_id=one.topic_id, last_stable_offset=stable if committed else NO_OFFSET,
                 )
             )  # fmt: skip
             reading.offset, reading.epoch = header.next_offset, header.leader_epoch

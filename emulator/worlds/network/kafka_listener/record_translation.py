@@ -1,6 +1,6 @@
 """Translation of requests about records; batches pass through as bytes.
 
-Produce, Fetch, ListOffsets, OffsetForLeaderEpoch, InitProducerId.
+Produce, Fetch, ListOffsets, OffsetForLeaderEpoch.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -18,15 +18,18 @@ from emulator.worlds.network.kafka_listener.record_validation import (
 )
 from emulator.worlds.network.mailbox import AnsweredHere
 from protocol.errors import ErrorCode
-from protocol.ids import BrokerId, LeaderEpoch, Offset
+from protocol.ids import NO_OFFSET, BrokerId, LeaderEpoch, Offset
 from protocol.messages.message_base import Message
 from protocol.messages.replication_messages import (
     CONSUMER_REPLICA_ID,
+    READ_COMMITTED,
+    READ_UNCOMMITTED,
     EpochRequest,
     FetchedPartition,
     FetchPartition,
     FetchRequest,
     FetchResponse,
+    ListedOffset,
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsResponse,
@@ -36,12 +39,12 @@ from protocol.messages.replication_messages import (
     ProduceRequest,
     ProduceResponse,
 )
-from protocol.messages.transactions import InitProducerIdRequest, InitProducerIdResponse
 from protocol.records.format import BATCH_MAGIC
 
 FETCH_BYTES_MAX: Final = 24 * 1024 * 1024
 """Maximum bytes of one response; a connection's send buffer holds it for a slow client."""
 NO_SESSION: Final = 0
+ISOLATION_LEVELS: Final = (READ_UNCOMMITTED, READ_COMMITTED)
 NO_ANSWER: Final = b""
 
 
@@ -82,7 +85,7 @@ def produce(request: KafkaRequest) -> Message:
     if error:
         frame = NO_ANSWER if body.acks == 0 else write_response(request, produce_error(request, error))
         return AnsweredHere(frame, error, ProduceRequest(1, 0, partitions))
-    return ProduceRequest(body.acks or 1, max(0, body.timeout_ms), partitions)
+    return ProduceRequest(body.acks or 1, max(0, body.timeout_ms), partitions, body.transactional_id)
 
 
 def _partitions_of(request: KafkaRequest) -> list[ProducePartition]:
@@ -101,19 +104,18 @@ def _partitions_of(request: KafkaRequest) -> list[ProducePartition]:
 def _refusal(request: KafkaRequest) -> ErrorCode:
     """The error with which the listener itself refuses a produce; NONE: it accepts it.
 
-    It refuses records of another format than the broker's log has (Kafka converts them), and those of transactions.
+    It refuses records of another format than the broker's log has (Kafka converts them), and transactional ones without
+    a transactional id.
     """
     body, magic = request.body, request.listener.magic
     if body.acks not in (-1, 0, 1):
         return ErrorCode.INVALID_REQUIRED_ACKS
-    if body.transactional_id:
-        return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     for topic in body.topic_data:
         for one in topic.partition_data:
             has = magic_of(one.records or b"")
             if has not in (None, magic) and (has == BATCH_MAGIC or request.version < FIRST_WITH_BATCHES):
                 return ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
-            if has == BATCH_MAGIC and is_transactional(one.records):
+            if has == BATCH_MAGIC and body.transactional_id is None and is_transactional(one.records):
                 return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     return ErrorCode.NONE
 
@@ -153,9 +155,11 @@ def fetch(request: KafkaRequest) -> FetchRequest | Fields:
     """A consumer's fetch: followers authenticate with this run's token and use another port.
 
     The listener keeps no fetch sessions (KIP-227). It answers a request for one with session 0, as a broker whose cache
-    is full does.
+    is full does. IsolationLevel.forId fails for an unknown level, with an IllegalArgumentException.
     """
     body, version = request.body, request.version
+    if body.isolation_level not in ISOLATION_LEVELS:
+        return _fetch_failed(request)
     if body.session_id != NO_SESSION:
         return {"error_code": ErrorCode.FETCH_SESSION_ID_NOT_FOUND, "session_id": NO_SESSION, "responses": []}
     partitions = [
@@ -171,25 +175,56 @@ def fetch(request: KafkaRequest) -> FetchRequest | Fields:
         for one in topic.partitions
     ]
     at_most = max(0, min(body.max_bytes, FETCH_BYTES_MAX))
-    return FetchRequest(CONSUMER_REPLICA_ID, max(0, body.max_wait_ms), max(0, body.min_bytes), at_most, partitions)
+    return FetchRequest(
+        CONSUMER_REPLICA_ID, max(0, body.max_wait_ms), max(0, body.min_bytes), at_most, partitions,
+        isolation=body.isolation_level,
+    )  # fmt: skip
+
+
+def _fetch_failed(request: KafkaRequest) -> Fields:
+    error = ErrorCode.UNKNOWN_SERVER_ERROR
+    topics = [
+        {
+            "topic": topic.topic,
+            "partitions": [
+                {"partition_index": one.partition, "error_code": error, "high_watermark": -1}
+                for one in topic.partitions
+            ],
+        }
+        for topic in request.body.topics
+    ]
+    return {"error_code": error, "session_id": NO_SESSION, "responses": topics}
 
 
 def fetch_answer(request: KafkaRequest, answer: FetchResponse) -> Fields:
-    return {"responses": topics_answered(answer.partitions, _fetched, topic="topic"), "session_id": NO_SESSION}
+    committed = request.body.isolation_level == READ_COMMITTED
+    has_stable = committed or request.listener.gates.fetch_always_has_last_stable_offset
+    topics = topics_answered(
+        answer.partitions,
+        lambda one: _fetched(one, committed=committed, has_stable=has_stable),
+        topic="topic",
+    )
+    return {"responses": topics, "session_id": NO_SESSION}
 
 
-def _fetched(one: FetchedPartition) -> Fields:
+def _fetched(one: FetchedPartition, *, committed: bool, has_stable: bool) -> Fields:
+    """A partition's entry.
+
+    Its aborted transactions are null at read_uncommitted, and with an error.
+    """
     diverging = one.diverging_epoch
+    stable = one.last_stable_offset if one.last_stable_offset >= 0 else one.high_watermark
+    aborted = [{"producer_id": each.producer_id, "first_offset": each.first_offset} for each in one.aborted]
     return {
         "partition_index": one.partition,
         "error_code": one.error,
         "high_watermark": one.high_watermark,
-        "last_stable_offset": one.high_watermark,
+        "last_stable_offset": stable if has_stable else NO_OFFSET,
         "log_start_offset": one.log_start if one.error == ErrorCode.NONE else -1,
         "diverging_epoch": None
         if diverging is None
         else {"epoch": diverging.epoch, "end_offset": diverging.end_offset},
-        "aborted_transactions": None,
+        "aborted_transactions": aborted if committed and one.error == ErrorCode.NONE else None,
         "records": one.records,
     }
 
@@ -197,8 +232,15 @@ def _fetched(one: FetchedPartition) -> Fields:
 # --- offsets and epochs ---
 
 
-def list_offsets(request: KafkaRequest) -> ListOffsetsRequest:
+def list_offsets(request: KafkaRequest) -> ListOffsetsRequest | Fields:
     """Version 0, of 0.10.0 and before, requests the base offsets of segments."""
+    if request.body.isolation_level not in ISOLATION_LEVELS:
+        failed = [
+            ListedOffset(topic.name, one.partition_index, ErrorCode.UNKNOWN_SERVER_ERROR)
+            for topic in request.body.topics
+            for one in topic.partitions
+        ]
+        return list_offsets_answer(request, ListOffsetsResponse(failed))
     return ListOffsetsRequest(
         CONSUMER_REPLICA_ID,
         [
@@ -212,6 +254,7 @@ def list_offsets(request: KafkaRequest) -> ListOffsetsRequest:
             for topic in request.body.topics
             for one in topic.partitions
         ],
+        request.body.isolation_level,
     )
 
 
@@ -255,17 +298,3 @@ def leader_epochs_answer(request: KafkaRequest, answer: OffsetForLeaderEpochResp
         topic="topic",
     )
     return {"topics": topics}
-
-
-# --- producer ids ---
-
-
-def init_producer_id(request: KafkaRequest) -> InitProducerIdRequest | Fields:
-    if request.body.transactional_id is not None:
-        error = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-        return {"error_code": error, "producer_id": -1, "producer_epoch": -1}
-    return InitProducerIdRequest()
-
-
-def init_producer_id_answer(request: KafkaRequest, answer: InitProducerIdResponse) -> Fields:
-    return {"error_code": answer.error, "producer_id": answer.producer_id, "producer_epoch": answer.producer_epoch}

@@ -6,6 +6,7 @@ ApiVersions, Metadata, CreateTopics, CreatePartitions, DeleteTopics, DeleteRecor
 from typing import Any, Final
 from uuid import UUID
 
+from emulator.machines.broker.coordinator_lookup import INTERNAL_TOPICS
 from emulator.worlds.network.kafka_listener.codec import KafkaRequest, within_62_bits
 from emulator.worlds.network.kafka_listener.config_translation import fields_of
 from emulator.worlds.network.kafka_listener.message_encoder import Fields
@@ -29,7 +30,7 @@ from protocol.messages.administration import (
     PlacedPartition,
 )
 from protocol.messages.leadership_messages import MetadataRequest, MetadataResponse, PartitionMetadata
-from protocol.records.offset_commits import OFFSETS_TOPIC
+from protocol.messages.transactions import TRANSACTION_VERSION_MAX
 
 FIRST_WITH_A_SAY: Final = 4
 """First version of METADATA with `allow_auto_topic_creation`."""
@@ -41,6 +42,9 @@ NO_ID: Final = UUID(int=0)
 """Id of a topic without one: all topics here, as with inter.broker.protocol.version < 2.8."""
 NO_NAME: Final = ""
 CONCERNS_EVERY_TOPIC: Final = (ErrorCode.NOT_CONTROLLER, ErrorCode.TOPIC_DELETION_DISABLED)
+TRANSACTION_VERSION: Final = "transaction.version"
+FIRST_WITH_FEATURES_FROM_ZERO: Final = 4
+"""First version of APIVERSIONS that lists supported features of level 0 (KAFKA-17492)."""
 FIRST_THAT_NAMES_ITSELF: Final = 3
 """First version of APIVERSIONS whose brokers list its versions beside UNSUPPORTED_VERSION."""
 
@@ -48,14 +52,23 @@ FIRST_THAT_NAMES_ITSELF: Final = 3
 def api_versions(request: KafkaRequest) -> Fields:
     """ApiVersions response.
 
-    A request in an unsupported version gets an error, from 2.4 on with the supported versions (KIP-511).
+    A request in an unsupported version gets an error, from 2.4 on with the supported versions (KIP-511). The only
+    feature here is transaction.version, as the cluster's storage tool has finalized it (KIP-890).
     """
     error, spoken = ErrorCode.NONE, request.listener.apis
     if request.body is None:
         error, this = ErrorCode.UNSUPPORTED_VERSION, spoken[request.api]
         spoken = {request.api: this} if this.most >= FIRST_THAT_NAMES_ITSELF else {}
     keys = [{"api_key": key, "min_version": range_.least, "max_version": range_.most} for key, range_ in spoken.items()]
-    return {"error_code": error, "api_keys": keys}
+    answer: Fields = {"error_code": error, "api_keys": keys}
+    level = request.listener.gates.transaction_version
+    if level and error == ErrorCode.NONE:
+        supported = {"name": TRANSACTION_VERSION, "min_version": 0, "max_version": TRANSACTION_VERSION_MAX}
+        finalized = {"name": TRANSACTION_VERSION, "max_version_level": level, "min_version_level": level}
+        names_zero = request.version >= FIRST_WITH_FEATURES_FROM_ZERO
+        answer["supported_features"] = [supported] if names_zero else []
+        answer["finalized_features"], answer["finalized_features_epoch"] = [finalized], 0
+    return answer
 
 
 def sasl_refused(request: KafkaRequest) -> Fields:
@@ -104,7 +117,7 @@ def _topic(
     return {
         "error_code": ErrorCode.NONE if known else partitions[0].error,
         "name": topic,
-        "is_internal": topic == OFFSETS_TOPIC,
+        "is_internal": topic in INTERNAL_TOPICS,
         "partitions": [
             {
                 "error_code": _partition_error(request.version, one, alive),

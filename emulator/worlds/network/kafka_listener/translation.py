@@ -15,6 +15,7 @@ from emulator.worlds.network.kafka_listener import (
     record_translation,
     security_answers,
     topic_translation,
+    transaction_translation,
 )
 from emulator.worlds.network.kafka_listener.codec import KafkaRequest, write_response
 from emulator.worlds.network.kafka_listener.message_encoder import Fields
@@ -51,9 +52,24 @@ TRANSLATIONS: Final[dict[int, Translation]] = {
     apis.CREATE_TOPICS: Translation(topic_translation.create_topics, topic_translation.create_topics_answer),
     apis.DELETE_TOPICS: Translation(topic_translation.delete_topics, topic_translation.delete_topics_answer),
     apis.DELETE_RECORDS: Translation(topic_translation.delete_records, topic_translation.delete_records_answer),
-    apis.INIT_PRODUCER_ID: Translation(record_translation.init_producer_id, record_translation.init_producer_id_answer),
+    apis.INIT_PRODUCER_ID: Translation(
+        transaction_translation.init_producer_id, transaction_translation.init_producer_id_answer
+    ),
     apis.OFFSET_FOR_LEADER_EPOCH: Translation(
         record_translation.leader_epochs, record_translation.leader_epochs_answer
+    ),
+    apis.ADD_PARTITIONS_TO_TXN: Translation(
+        transaction_translation.add_partitions, transaction_translation.add_partitions_answer
+    ),
+    apis.ADD_OFFSETS_TO_TXN: Translation(
+        transaction_translation.add_offsets, transaction_translation.add_offsets_answer
+    ),
+    apis.END_TXN: Translation(transaction_translation.end, transaction_translation.end_answer),
+    apis.WRITE_TXN_MARKERS: Translation(
+        transaction_translation.write_markers, transaction_translation.write_markers_answer
+    ),
+    apis.TXN_OFFSET_COMMIT: Translation(
+        transaction_translation.commit_offsets, transaction_translation.commit_offsets_answer
     ),
     apis.DESCRIBE_ACLS: Translation(security_answers.acls_described),
     apis.CREATE_ACLS: Translation(security_answers.acls_created),
@@ -91,6 +107,8 @@ TRANSLATIONS: Final[dict[int, Translation]] = {
     apis.DESCRIBE_PRODUCERS: Translation(
         placement_translation.describe_producers, placement_translation.describe_producers_answer
     ),
+    apis.DESCRIBE_TRANSACTIONS: Translation(transaction_translation.describe, transaction_translation.describe_answer),
+    apis.LIST_TRANSACTIONS: Translation(transaction_translation.list_all, transaction_translation.list_all_answer),
 }
 """{API: its translations}"""
 

@@ -5,13 +5,15 @@ from emulator.judging.oracle.judge import judge_truth, unknown_outcomes
 from emulator.judging.oracle.truth import Truth
 from tests.emulator.judging.oracle.truths import PLACE, given, healthy, write
 
+OF_CLIENTS = ("lost-commit", "torn-commit", "duplicate-commit", "output-without-offsets", "offsets-without-output")
+OF_TRANSACTIONS = (*OF_CLIENTS, "zombie-write", "hanging-transaction")
 OF_A_QUORUM = ("dual-quorum-leader", "metadata-divergence", "quorum-high-watermark")
 
 
 def test_a_healthy_run_holds_every_check() -> None:
-    """Those of a quorum are skipped: the run has a session service."""
+    """Those of a quorum and of transactions are skipped."""
     judged = judge_truth(healthy())
-    skipped = dict.fromkeys(OF_A_QUORUM, ("skipped", 0))
+    skipped = dict.fromkeys((*OF_A_QUORUM, *OF_TRANSACTIONS), ("skipped", 0))
     reported = {name: (check["verdict"], check["count"]) for name, check in judged.items()}
     assert reported == dict.fromkeys(ANOMALIES, ("held", 0)) | skipped
 
@@ -54,6 +56,9 @@ def test_a_verdict_has_the_number_of_subjects() -> None:
         "under-replicated": (1, "partitions in a long enough quiescent period"),
         "unanswered-request": (1, "requests in a long enough quiescent period"),
         "too-few-copies": (3, "records acknowledged with acks=all before a long enough quiescent period"),
+        **dict.fromkeys(("aborted-read", "dirty-read"), (3, "batches read")),
+        **dict.fromkeys(("zombie-write", "hanging-transaction"), (0, "transactional batches and markers appended")),
+        **dict.fromkeys(OF_CLIENTS, (0, "changes of clients' transactions")),
     }
 
 

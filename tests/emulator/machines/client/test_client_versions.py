@@ -6,7 +6,7 @@ import pytest
 
 from emulator.machines.client.client_settings import UnusableSetting
 from emulator.machines.client.client_versions import client_version_named, ways_of
-from emulator.machines.client.client_workload import library_settings
+from emulator.machines.client.workload_settings import library_settings
 from emulator.machines.client.workload_specs import producers_settings
 from protocol.gates import gates_for
 from protocol.versions import LADDER, UnknownVersion

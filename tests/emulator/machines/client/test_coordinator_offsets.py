@@ -107,7 +107,7 @@ def test_what_was_committed_is_found_again() -> None:
     assert bench.looked == [({T0: Committed(NO_OFFSET)}, 0), ({T0: Committed(Offset(5), LeaderEpoch(4))}, 0)]
     assert [error for _, error in bench.ended] == [0]
     (request,) = [m for _, _, m in bench.cluster.requests if isinstance(m, OffsetFetchRequest)][:1]
-    assert request == OffsetFetchRequest("g", [GroupPartition(*T0)])
+    assert request == OffsetFetchRequest("g", [GroupPartition(*T0)], stable=True)
     assert [(event.outcome, event.offset, event.leader_epoch) for event in bench.results_of("committed")] == [
         ("ok", -1, -1), ("ok", 5, 4)
     ]  # fmt: skip

@@ -20,6 +20,7 @@ from emulator.worlds.network.kafka_listener.apis import BUILT, Range
 from emulator.worlds.network.kafka_listener.message_schemas import REQUESTS, field_name, is_flexible, resolved
 from emulator.worlds.network.kafka_listener.request_decoder import ENTRIES_MAX, Cursor, read_client_id, request_reader
 from protocol.framing import ProtocolError
+from protocol.gates import gates_for
 from tests.emulator.worlds.kafka_listener.library_messages import REQUESTS as LIBRARY_REQUESTS
 from verification.attack.kafka_frames import PLACE, KafkaFrames
 
@@ -50,7 +51,7 @@ def plain(value: Any, schema: dict[str, Any]) -> Any:
 
 
 def body_of(payload: bytes, api: int, version: int) -> Any:
-    listener = codec.Listener({api: Range(version, version)}, 2, PLACE)
+    listener = codec.Listener({api: Range(version, version)}, 2, PLACE, gates_for("2.8"))
     return codec.read_request(payload, listener).body
 
 
