@@ -1,8 +1,7 @@
 """Audits runs: Spark's findings, the scenario's expectations and health become verdicts.
 
-gateway = start_gateway(find_java(os.environ), directory)      # ahead of need
-spark = spark_session(gateway)
-[verdict] = audit_runs(spark, ["runs/az-isolated-leader-1"], scratch=scratch)
+with own_session(directory) as spark:
+    [verdict] = audit_runs(spark, ["runs/az-isolated-leader-1"], scratch=scratch)
 write_verdict(verdict, run)
 """
 
@@ -22,7 +21,6 @@ from audit.checks.check_registry import CHECKS
 from audit.expected import Expected, expected_of
 from audit.input import RunDirectory, find_runs
 from audit.quarantine import quarantine
-from audit.query_warmup import Ahead
 from audit.spark_session import first_line
 from emulator.judging import health
 from emulator.judging.audited_measures import measures_of
@@ -44,7 +42,6 @@ def audit_runs(
     scratch: str,
     checks: Sequence[Check] = tuple(CHECKS.values()),
     evidence_max: int = EVIDENCE_MAX,
-    ahead: Ahead | None = None,
 ) -> list[Verdict]:
     """Verdicts of `runs` (directories or globs), in order.
 
@@ -54,7 +51,6 @@ def audit_runs(
         expected: expectations of the run at a path; None: read from the run (`audit.expected`).
         scratch: a directory for data that does not fit in memory, reachable by all executors.
         evidence_max: maximum of violations in a check's evidence; the count has all of them.
-        ahead: the same checks of this one run, planned before.
 
     Raises:
         AuditInputError: not a run.
@@ -62,9 +58,7 @@ def audit_runs(
     began = time.monotonic()
     directories = find_runs(runs)
     wanted = [(expected or expected_of)(run.path) for run in directories]
-    judged = ahead.judge(directories) if ahead is not None else None
-    if judged is None:
-        judged = _judged(spark, directories, checks, scratch, evidence_max)
+    judged = _judged(spark, directories, checks, scratch, evidence_max)
     set_aside = quarantine(spark, directories, [of_run.counts for of_run in judged])
     verdicts = [
         _verdict(run, want, of_run, aside, checks)

@@ -89,6 +89,15 @@ def sums_of(tables: Mapping[str, Events], runs: Sequence[str]) -> Sums:
     return Sums(pa.concat_tables(tallies), pa.concat_tables(stretches))
 
 
+def tallies_of(tables: Mapping[str, Events], runs: Sequence[str]) -> pa.Table:
+    """The tallies alone."""
+    import pyarrow as pa
+
+    lives = _lives_of(tables, runs)
+    numbered = (table.append_column("block", _blocks(counts)) for table, counts in tables.values())
+    return pa.concat_tables([_tally_schema().empty_table(), *(_tallies(table, lives) for table in numbered)])
+
+
 def _lives_of(tables: Mapping[str, Events], runs: Sequence[str]) -> pa.Table:
     """`run`, `node`, `incarnation` of each block, in order."""
     import pyarrow as pa

@@ -18,10 +18,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from audit.gateway import TUNING_OPTIONS, module_options
 from audit.java import Java, NoJavaError, find_java
 from audit.spark_home import ahead_of_time, archive_path, class_path
-from audit.spark_session import GatewayError, spark_session, start_gateway
+from audit.spark_java import TUNING_OPTIONS, SparkNotStarted, module_options
+from audit.spark_keeper import Launch
+from audit.warm_spark import own_session
 from emulator.runs.scratch import scratch
 from emulator.toplevel_errors import ended
 
@@ -41,7 +42,7 @@ def make_class_archive(java: Java) -> Path:
     """The archive for `java`, made unless it exists.
 
     Raises:
-        GatewayError: Spark does not run on this Java.
+        SparkNotStarted: Spark does not run on this Java.
         ClassArchiveError: Spark runs, but the archive could not be written.
     """
     archive = archive_path(java)
@@ -64,26 +65,22 @@ def _train(java: Java, scratch: Path, classes: Path) -> None:
         if ahead_of_time(java)
         else ("-Xshare:off", f"-XX:DumpLoadedClassList={classes}")
     )
-    with start_gateway(java, scratch / "spark", archived_classes=False, jvm_options=noting) as gateway:
-        gateway.close_timeout_s = DUMP_TIMEOUT_S
-        session = spark_session(gateway)
+    launch = Launch(idle_s=0.0, archived_classes=False, jvm_options=noting, end_timeout_s=DUMP_TIMEOUT_S)
+    with own_session(scratch / "spark", launch) as session:
         _audit(session, scratch)
         session.conf.set("spark.sql.codegen.wholeStage", "true")  # the classes of larger audits too
         session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK")
         train(session, scratch)
-        session.stop()
 
 
 def _audit(session: SparkSession, scratch: Path) -> None:
     """Audit a run of ordinary size."""
     from audit.audited_run import audit_runs
     from audit.checks.check_registry import CHECKS
-    from audit.query_warmup import Ahead
-    from audit.tiny_run import TINY_RUN, tiny_run
+    from audit.tiny_run import tiny_run
 
     checks = tuple(CHECKS.values())
-    ahead = Ahead(session, scratch / TINY_RUN, checks)
-    [verdict] = audit_runs(session, [tiny_run(scratch)], scratch=str(scratch), checks=checks, ahead=ahead)
+    [verdict] = audit_runs(session, [tiny_run(scratch)], scratch=str(scratch), checks=checks)
     assert verdict.valid is True, verdict
 
 
@@ -159,7 +156,7 @@ def main() -> int:
     try:
         java = find_java(os.environ)
         make_class_archive(java)
-    except (NoJavaError, GatewayError, ClassArchiveError) as error:
+    except (NoJavaError, SparkNotStarted, ClassArchiveError) as error:
         print(error, file=sys.stderr)
         return 2
     return 0

@@ -16,20 +16,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from audit.input import AuditInputError, RunDirectory, UnusableRun, look_for_runs, require_writable
-from audit.java import is_remote
-from audit.spark_session import (
-    DEFAULT_MASTER,
-    GatewayError,
-    NoJavaError,
-    SparkFailed,
-    find_java,
-    is_local,
-    spark_faults,
-    spark_session,
-    start_gateway,
-    tuning_for,
-)
-from audit.warm_spark import is_wanted, remote_session, warm_session
+from audit.java import NoJavaError, is_local, is_remote
+from audit.spark_java import SparkNotStarted, tuning_for
+from audit.spark_keeper import Launch
+from audit.spark_session import DEFAULT_MASTER, SparkFailed
+from audit.warm_spark import is_wanted, own_session, remote_session, warm_session
 from emulator.judging.ci_reports import NO_REPORTS, CiReports
 from emulator.regular_files import reason
 from emulator.run_layout import shown
@@ -94,7 +85,9 @@ def audit_command(
     """
     from audit.audited_run import audit_runs
     from audit.checks.own import all_checks
+    from audit.derived_tables import SMALL_MAX_BYTES
     from audit.export import export
+    from audit.tuning import SMALL
 
     bad = list(unusable)
     try:
@@ -106,7 +99,8 @@ def audit_command(
         size_bytes = sum(run.size_bytes for run in directories)
         few = len(paths) <= REPORTS_UNASKED_MAX
         wanted = few if reports is None else reports
-        with _progress(len(paths)), spark_of(master, size_bytes, shared=not cold) as (spark, place):
+        settings = SMALL if size_bytes <= SMALL_MAX_BYTES else None
+        with _progress(len(paths)), spark_of(master, size_bytes, settings, shared=not cold) as (spark, place):
             verdicts = audit_runs(spark, paths, expected=expected.__getitem__, scratch=str(place), checks=checks)
             for run, verdict in zip(paths, verdicts, strict=True):
                 bad += _kept(run, verdict, (homes or {}).get(run, run), report=wanted)
@@ -114,7 +108,7 @@ def audit_command(
                 export(spark, directories, verdicts, out)
     except SparkFailed as error:
         return _unknown(f"faultline audit: {error}")
-    except (AuditInputError, GatewayError, NoJavaError) as error:
+    except (AuditInputError, SparkNotStarted, NoJavaError) as error:
         return _unusable(f"faultline audit: {error}")
     code_of_bad = _named("audit", bad)
     verdicts_of_all = [*verdicts, *map(_not_judged, bad)]
@@ -341,7 +335,7 @@ def spark_of(
 
     `master`: Spark's, or the URL of a Spark Connect server, sc://HOST:PORT. `settings`: Spark settings, which take
     precedence. `shared`: in the server that all commands of the user share, if this machine's cores and an ordinary
-    Java suffice; then and in a remote server there is Spark's DataFrame interface alone. `lasting`: for a prompt.
+    Java suffice. `lasting`: for a prompt.
     """
     with scratch() as directory:
         if is_remote(master):
@@ -352,13 +346,14 @@ def spark_of(
             with warm_session(settings, lasting=lasting) as spark:
                 yield spark, directory
             return
-        java = find_java(os.environ, alone=is_local(master))
-        gateway = start_gateway(java, directory, master=master, tuning=tuning_for(event_bytes))
-        with gateway:
-            own = directory / "scratch"
-            own.mkdir()
-            with spark_faults(gateway):
-                yield spark_session(gateway, settings=settings), own
+        own = directory / "scratch"
+        own.mkdir()
+        launch = Launch(
+            master=master, tuning=tuning_for(event_bytes), settings={**(settings or {})}, idle_s=0.0,
+            at_once=is_local(master),
+        )  # fmt: skip
+        with own_session(directory / "spark", launch) as spark:
+            yield spark, own
 
 
 def _unknown(text: str) -> int:

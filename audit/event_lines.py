@@ -107,11 +107,6 @@ def read_lines(
     return _selected(lines, runs, columns)
 
 
-def typed_text(text: DataFrame, run: RunDirectory, columns: Sequence[str]) -> DataFrame:
-    """The result of `read_lines` for `run` alone, from its lines as `text` (FILE and LINE)."""
-    return _selected(_parsed(text.withColumn(KEY, _run_column([run])), columns), [run], columns)
-
-
 def _selected(lines: DataFrame, runs: Sequence[RunDirectory], columns: Sequence[str]) -> DataFrame:
     wanted = [F.col(KEY).alias("run") if name == "run" else F.col(name) for name in columns]
     return lines.select(*wanted, problem_of(lines, runs).alias(PROBLEM))

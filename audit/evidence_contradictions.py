@@ -120,5 +120,12 @@ FROM (
 WHERE at_ms < was_ms GROUP BY run, node, incarnation
 """
 
-DOUBTS = (_OPERATIONS, _LED_UNTOLD, _LOADED_UNTOLD, _UNAPPENDED, _CLOCK, CLOCKS)
-"""Queries with rows `run`, `text`."""
+DOUBTS = {
+    "operations": _OPERATIONS,
+    "led-untold": _LED_UNTOLD,
+    "loaded-untold": _LOADED_UNTOLD,
+    "unappended": _UNAPPENDED,
+    "clock": _CLOCK,
+    "clocks": CLOCKS,
+}
+"""{name: query with rows `run`, `text`}"""

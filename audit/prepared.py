@@ -1,8 +1,8 @@
-"""Builds the tables of `audit.table_catalog` from the runs' lines."""
+"""Builds the tables of `audit.table_catalog` for big runs, from the cache of their lines."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -10,12 +10,13 @@ from pyspark.sql import functions as F
 
 from audit.blocks import RARE_COLUMN
 from audit.checks.reordered import FALLS
+from audit.derived_tables import FLOORS
 from audit.empty_queries import Known
 from audit.event_counts import OF_LEFT as TALLIES_OF_LEFT
 from audit.event_groups import FREQUENT, RARE, REST, TABLES
 from audit.event_lines import PROBLEM, spark_schema
 from audit.input import RunDirectory
-from audit.line_store import Kept, with_family
+from audit.line_store import Kept
 from audit.log_tables import LOGS, LOGS_OF_BIG, REPLICAS
 from audit.monotonic_runs import DISORDERED, OF_BLOCKS
 from audit.monotonic_runs import OF_LEFT as STRETCHES_OF_LEFT
@@ -23,8 +24,8 @@ from audit.settled_tables import WAITED
 from audit.small_tables import are_few, number_of, placed
 from audit.states import STATES
 from audit.suspect_offsets import ODD_PLACES
-from audit.table_catalog import FLOORS, Facts, in_memory, make
-from audit.topic_incarnations import OF_LOGS, Lives, lives_in_files, lives_in_rows
+from audit.table_catalog import Facts
+from audit.topic_incarnations import OF_LOGS, Lives, lives_in_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -33,44 +34,16 @@ _OF_A_LOG = {"appends": "true", "watermarks": "true"}
 """{table: whether a row is of its node's log}, where one is"""
 
 
-def prepare(
-    spark: SparkSession, runs: Sequence[RunDirectory], lines: DataFrame | Kept, *, ahead: bool = False
-) -> Facts:
+def prepare(spark: SparkSession, runs: Sequence[RunDirectory], kept: Kept) -> Facts:
     """Make the tables, which are views of the session from now on.
 
-    `lines`: the lines of `runs` with COLUMNS, read when first needed; or their cache in files. Data that may not fit in
-    memory lies beside that cache. `ahead`: only plan the tables, before there are lines.
+    `kept`: the lines of `runs`, beside which data lies that may not fit in memory.
     """
-    if isinstance(lines, Kept):
-        return _prepare_big(spark, runs, lines)
-    return _prepare_small(spark, runs, lines, ahead=ahead)
-
-
-def _prepare_small(spark: SparkSession, runs: Sequence[RunDirectory], lines: DataFrame, *, ahead: bool) -> Facts:
-    lines = in_memory(with_family(lines))
-    facts = Facts(spark, runs, small=True, rare=False, many=set(), known=None if ahead else Known())
-    lines.createOrReplaceTempView("lines")
-    if not ahead:
-        facts.learn_events("lines")
-    lives = lives_in_files(runs)
-    families = frozenset(table for table in TABLES if not facts.is_empty(f"SELECT * FROM {table}"))
-    # A scan of kept rows copies them whole, so each family is kept for itself (docs/audit-cost.md).
-    _open(facts, lines, _of_family(lines, "rest"), lives, families=families, keep=in_memory)
-    facts.note_empty("logs", LOGS)
-    in_memory(_without_gone(facts.sql(LOGS), lives)).createOrReplaceTempView("logs")
-    if not ahead:
-        make(facts.queries_of((("rest", *families), ("logs",))))
-    for floor in FLOORS:
-        facts.keep(floor)
-    return facts
-
-
-def _prepare_big(spark: SparkSession, runs: Sequence[RunDirectory], kept: Kept) -> Facts:
     rare = F.from_json(RARE_COLUMN, spark_schema(RARE)).alias("rare")
     rest = _of_family(kept.lines, "rest").select(*FREQUENT, rare).select(*FREQUENT, "rare.*")
     rest = rest.localCheckpoint(eager=False)
     number = number_of(rest)
-    facts = Facts(spark, runs, small=False, rare=are_few(number), many=set(), known=Known())
+    facts = Facts(spark, runs, rare=are_few(number), many=set(), known=Known())
     rest = placed(rest, number)
     lives = lives_in_rows(spark, rest)
     kept.lines.createOrReplaceTempView("lines")
@@ -100,10 +73,9 @@ def _open(
     lives: Lives,
     *,
     families: frozenset[str] = frozenset(TABLES),
-    keep: Callable[[DataFrame], DataFrame] = lambda rows: rows,
 ) -> None:
-    """Make the tables of events. `families`: those present; `keep`: applied to each."""
-    keep(_named(rest.select(*REST), lives, OF_LOGS)).createOrReplaceTempView("rest")
+    """Make the tables of events. `families`: those present."""
+    _named(rest.select(*REST), lives, OF_LOGS).createOrReplaceTempView("rest")
     for table, (_, columns) in TABLES.items():
         rows = _of_family(lines, table).select(*columns)
         if "records" in columns:  # runs older than this field have one record in each
@@ -114,7 +86,7 @@ def _open(
         rows = _operations(lines, rows, lives) if table == "operations" else _named(rows, lives, of_a_log)
         if table in ("operations", "reads"):
             rows = rows.withColumn("gone", F.expr(lives.gone))
-        (keep(rows) if table in families else rows).createOrReplaceTempView(table)
+        rows.createOrReplaceTempView(table)
     facts.note_empty("states", STATES)
     facts.sql(STATES).createOrReplaceTempView("states")
 

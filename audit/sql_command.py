@@ -19,10 +19,12 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from audit.input import AuditInputError
+from audit.java import NoJavaError
 from audit.opened import Opened, opened
 from audit.prompt import PROMPT as PROMPT
 from audit.prompt import typed
-from audit.spark_session import DEFAULT_MASTER, GatewayError, NoJavaError, SparkFailed
+from audit.spark_java import SparkNotStarted
+from audit.spark_session import DEFAULT_MASTER, SparkFailed
 from audit.tuning import tuned
 from audit.views import VIEWS
 from emulator.exit_codes import UNKNOWN, UNUSABLE
@@ -84,7 +86,7 @@ def sql_command(
     except SparkFailed as error:
         print(f"faultline sql: {error}", file=sys.stderr)
         return UNKNOWN
-    except (AuditInputError, GatewayError, NoJavaError) as error:
+    except (AuditInputError, SparkNotStarted, NoJavaError) as error:
         return _unusable(error)
 
 

@@ -1,7 +1,8 @@
-"""Tables that checks read, prepared once for all of them (`audit.prepared`).
+"""Tables that checks read, prepared once for all of them.
 
-Events are parsed once and kept: in memory for runs of ordinary size, in Parquet files in a scratch directory for
-big ones (`audit.line_store`), divided by family, so that a check reads only what it needs. `audit.check_tables` has the
+Events are parsed once: tables of small runs lie in Spark's plans (`audit.small_runs`). Those of big runs lie in Parquet
+files in a scratch directory (`audit.line_store`), divided by family, so that a check reads only what it needs
+(`audit.prepared`). `audit.check_tables` has the
 meaning of each table that checks see. These make the derived ones: `audit.log_tables`, `audit.checks.log_evidence`,
 `audit.leadership_terms`, `audit.states`, `audit.consumer_tables`, `audit.lost`, `audit.settled_tables`. Of big runs
 there are also `tallies` (`audit.event_counts`), `disordered` (`audit.monotonic_runs`), `falls`
@@ -16,41 +17,21 @@ Order within a node is that of (incarnation, seq).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from audit.checks.log_evidence import UNREADABLE
 from audit.concurrent_queries import side_by_side
-from audit.consumer_tables import DOUBTFUL_TURNS, GROUP_OPERATIONS, LEAPS, LOST_READS
 from audit.empty_queries import EVENT_COLUMNS, Known, is_empty
 from audit.event_groups import FAMILY_OF, RARE_ONES, TABLES
 from audit.input import RunDirectory
-from audit.leadership_terms import OVERLAPS
 from audit.line_store import with_run, written_columns
-from audit.log_tables import DELETED, LOG_RANGES
-from audit.lost import COPIED, LOST, LOST_COPIES, REUSED_SEQUENCES
 from audit.questions import WIRE_LINES
-from audit.settled_tables import LASTING, PROMISED, SETTLED, WAITING
 from audit.small_tables import are_few, number_of, placed
-from audit.states import SMALL_ISRS
-from audit.transaction_tables import (
-    CLIENT_TRANSACTIONS,
-    HIDDEN_LEAPS,
-    TRANSACTION_WRITES,
-    TRANSACTIONAL_BATCHES,
-)
 from audit.tuning import tuned
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-SMALL_MAX_BYTES = 8 << 20
-"""Maximum size of runs, together, that are judged in memory; some 25,000 events.
-
-There is no shuffle and no code generation. Every check reads all lines there, so three times as many take longer than
-in files (docs/audit-cost.md).
-"""
 
 OF_MANY = frozenset((*TABLES, "lines", "logs", WIRE_LINES))
 """Words of a query that may read frequent events."""
@@ -58,68 +39,27 @@ _WORD = re.compile(r"\w+")
 
 Result = TypeVar("Result")
 
-FLOORS: tuple[dict[str, str], ...] = (
-    {"settled": SETTLED, "small_isrs": SMALL_ISRS, "overlaps": OVERLAPS},
-    {
-        "deleted": DELETED,
-        "leaps": LEAPS,
-        "group_operations": GROUP_OPERATIONS,
-        "client_transactions": CLIENT_TRANSACTIONS,
-    },
-    {
-        "lasting": LASTING,
-        "log_ranges": LOG_RANGES,
-        "lost": LOST,
-        "waiting": WAITING,
-        "copied": COPIED,
-        "lost_reads": LOST_READS,
-        "transactional_batches": TRANSACTIONAL_BATCHES,
-    },
-    {
-        "unreadable": UNREADABLE,
-        "promised": PROMISED,
-        "lost_copies": LOST_COPIES,
-        "doubtful_turns": DOUBTFUL_TURNS,
-        "hidden_leaps": HIDDEN_LEAPS,
-    },
-    {"reused_sequences": REUSED_SEQUENCES, "transaction_writes": TRANSACTION_WRITES},
-)
-"""{table: its query} of tables with few rows or none, in stages; each is made once.
-
-A stage reads the stages before it, the second beside the first. The logs come before the third (`audit.prepared`).
-"""
-
-OF_EVENTS: tuple[tuple[str, ...], ...] = (
-    ("lines",),
-    ("rest", *TABLES),
-    ("logs",),
-)
-"""Tables of events that are kept of small runs, in stages likewise, before FLOORS."""
-
-
 class Facts(NamedTuple):
-    """The prepared tables.
+    """The prepared tables of big runs.
 
-    `runs`: their runs. `small`: whether those are small together. `rare`: whether queries of few rows alone are run as
-    for a small run. `many`: of big runs, kept tables with many rows. `known`: what is known of their rows; None: they
-    are planned before there are rows.
+    `runs`: their runs. `rare`: whether queries of few rows alone are run as for a small run. `many`: kept tables with
+    many rows. `known`: what is known of their rows.
     """
 
     spark: SparkSession
     runs: Sequence[RunDirectory]
-    small: bool
     rare: bool
     many: set[str]
-    known: Known | None
+    known: Known
 
     def sql(self, query: str) -> DataFrame:
         """A query over the tables, with these hints.
 
-        `/*gather*/` after SELECT: brings a union into one partition, for small runs. `/*spread(columns)*/`: divides it
-        by those columns, for big runs. `/*few(name)*/`: that side of a join is small for all runs. `--big` before a
-        line: for big runs only.
+        `/*gather*/` after SELECT: brings a union into one partition, for few rows. `/*spread(columns)*/`: divides it
+        by those columns, for many. `/*few(name)*/`: that side of a join is small. `--big` before a line: for big runs
+        only.
         """
-        small = self.small or self.of_few(query)
+        small = self.of_few(query)
         gather = "/*+ COALESCE(1) */" if small else ""
         spread = "" if small else r"/*+ REPARTITION(\1) */"
 
@@ -128,18 +68,15 @@ class Facts(NamedTuple):
 
         query = re.sub(r"/\*few\((\w+)\)\*/", few, query.replace("/*gather*/", gather))
         query = re.sub(r"/\*spread\(([\w, ]+)\)\*/", spread, query)
-        return self.spark.sql(self._of_size(query))
-
-    def _of_size(self, query: str) -> str:
-        return query if self.small else query.replace("--big ", "")
+        return self.spark.sql(query.replace("--big ", ""))
 
     def is_empty(self, query: str) -> bool:
         """Whether the query provably has no row."""
-        return self.known is not None and is_empty(self._of_size(query), self.known)
+        return is_empty(query.replace("--big ", ""), self.known)
 
     def note_empty(self, table: str, query: str) -> None:
         """Note that the table has no row, if its query provably has none."""
-        if self.known is not None and self.is_empty(query):
+        if self.is_empty(query):
             self.known.empty.add(table)
 
     def learn_events(self, lines: str) -> None:
@@ -147,7 +84,6 @@ class Facts(NamedTuple):
 
         A broken line is in no such table.
         """
-        assert self.known is not None
         columns = ", ".join(EVENT_COLUMNS)
         rows = self.spark.sql(f"SELECT DISTINCT {columns} FROM {lines} WHERE problem IS NULL").collect()
         for table in (RARE_ONES, *TABLES):
@@ -170,31 +106,13 @@ class Facts(NamedTuple):
         results |= zip(others, side_by_side(ask, others), strict=True)
         return [results[query] for query in queries]
 
-    def makers(self) -> list[list[DataFrame]]:
-        """Queries to run list by list first for a small run; each makes a table in memory.
-
-        The tables that it reads are in the lists before.
-        """
-        of_rest, ground, *others = FLOORS
-        return self.queries_of((*OF_EVENTS, (*of_rest, *ground), *others))
-
-    def queries_of(self, floors: Sequence[Iterable[str]]) -> list[list[DataFrame]]:
-        """Queries of all rows of each table."""
-        return [[self.sql(f"SELECT count(*) FROM {table}") for table in floor] for floor in floors]
-
     def keep(self, tables: Mapping[str, str], in_files: Mapping[str, str] = MappingProxyType({})) -> None:
-        """Make the rows of each query a table, now unless it is planned ahead.
-
-        Those of a big run lie in files if `in_files` has a path.
-        """
+        """Make the rows of each query a table. They lie in files if `in_files` has a path."""
 
         def made(table: str) -> tuple[DataFrame, int]:
             rows = self.sql(tables[table])
             if self.is_empty(tables[table]):
                 return rows.sparkSession.createDataFrame([], rows.schema), 0
-            if self.small:
-                rows = in_memory(rows)
-                return rows, -1 if self.known is None else number_of(rows)
             if table in in_files:
                 return _written(rows, in_files[table], self.runs), -1
             # The rows keep their partitions: one task would need the join's other side of all of them in memory.
@@ -204,26 +122,11 @@ class Facts(NamedTuple):
         names = {query: table for table, query in tables.items()}
         results = self.each(lambda query: made(names[query]), [*names])
         for table, (rows, number) in zip(names.values(), results, strict=True):
-            if number == 0 and self.known is not None:
+            if number == 0:
                 self.known.empty.add(table)
             if not are_few(number):
                 self.many.add(table)
-            (rows if number < 0 or self.small else placed(rows, number)).createOrReplaceTempView(table)
-
-
-def make(makers: Sequence[Sequence[DataFrame]]) -> None:
-    """Run the queries of `Facts.queries_of`, list by list."""
-    for floor in makers:
-        side_by_side(lambda query: query.collect(), floor)
-
-
-def in_memory(rows: DataFrame) -> DataFrame:
-    """`rows` in one partition, computed when first needed, and then kept, without their plan.
-
-    Several concurrent first queries of such a table can make Spark's scheduler wait for itself for ever: one
-    thread marks it as kept while another looks for it. `Facts.keep` and `Facts.makers` therefore query it first.
-    """
-    return rows.coalesce(1).localCheckpoint(eager=False).coalesce(1)
+            (rows if number < 0 else placed(rows, number)).createOrReplaceTempView(table)
 
 
 def _written(rows: DataFrame, path: str, runs: Sequence[RunDirectory]) -> DataFrame:

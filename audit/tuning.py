@@ -32,28 +32,35 @@ LEFT_OUT = tuple(
 """Optimizer rules with little effect here, and a quarter of the time (docs/audit-cost.md)."""
 
 
+SMALL: Final = {
+    # Interpreting some thousand rows is quicker than compiling classes for them; one partition needs no shuffle.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.join.preferSortMergeJoin": "false",
+    # Tables in one partition are joined as they are, and hashed, only where they are known to be small.
+    "spark.sql.defaultSizeInBytes": "1",
+    "spark.sql.maxSinglePartitionBytes": str(2**63 - 1),
+    # A view has its plan; otherwise each query that reads it would parse and analyse its text.
+    "spark.sql.legacy.storeAnalyzedPlanForView": "true",
+    # What these find out saves reading, of which there is little here.
+    "spark.sql.constraintPropagation.enabled": "false",
+    "spark.sql.optimizer.excludedRules": ",".join(LEFT_OUT),
+    **MANY_FILES,
+}
+"""Settings for small runs; a session that begins with them needs no change for one."""
+
+
 @contextmanager
 def tuned(spark: SparkSession, small: bool, size_bytes: int = 0) -> Iterator[None]:
     """Tune the session for `small` or big runs of `size_bytes`; restores its settings."""
     if small:
-        # Interpreting some thousand rows is quicker than compiling classes for them; one partition needs no shuffle.
-        wanted = {
-            "spark.sql.codegen.wholeStage": "false",
-            "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-            "spark.sql.adaptive.enabled": "false",
-            "spark.sql.shuffle.partitions": "1",
-            "spark.sql.autoBroadcastJoinThreshold": "-1",
-            "spark.sql.join.preferSortMergeJoin": "false",
-            # Tables in one partition are joined as they are, and hashed, only where they are known to be small.
-            "spark.sql.defaultSizeInBytes": "1",
-            "spark.sql.maxSinglePartitionBytes": str(2**63 - 1),
-            # What these find out saves reading, of which there is little here.
-            "spark.sql.constraintPropagation.enabled": "false",
-            "spark.sql.optimizer.excludedRules": ",".join(LEFT_OUT),
-        }
+        wanted = SMALL
     else:
         cores = cores_of(spark)
-        wanted = {
+        wanted = MANY_FILES | {
             "spark.sql.codegen.wholeStage": "true",
             "spark.sql.codegen.factoryMode": "FALLBACK",
             # Java never compiles a longer method, so what Spark makes of a whole stage would be interpreted.
@@ -72,18 +79,18 @@ def tuned(spark: SparkSession, small: bool, size_bytes: int = 0) -> Iterator[Non
             "spark.sql.files.minPartitionNum": str(2 * cores),  # no core is left alone with a long last task
             "spark.sql.maxConcurrentOutputFileWriters": "16",  # one per family: no sorting by it
         }
-    wanted |= MANY_FILES
-    before: dict[str, str | None] = {key: spark.conf.get(key, None) for key in wanted}
-    for key, value in wanted.items():
+    before = spark.conf.getAll
+    changed = {key: value for key, value in wanted.items() if before.get(key) != value}
+    for key, value in changed.items():
         spark.conf.set(key, value)
     try:
         yield
     finally:
-        for key, old in before.items():
-            if old is None:
-                spark.conf.unset(key)
+        for key in changed:
+            if key in before:
+                spark.conf.set(key, before[key])
             else:
-                spark.conf.set(key, old)
+                spark.conf.unset(key)
 
 
 def cores_of(spark: SparkSession) -> int:

@@ -1,4 +1,4 @@
-"""Local Spark server that all commands of a user share.
+"""Spark servers: one that all commands of a user share, or one of a command's own.
 
 Spark's start, and the first queries of a new Java, take most of a short audit's time. The first command that needs
 Spark starts a server (`audit.spark_keeper`), and the next find it. It ends by itself when no command has used it for
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -24,20 +23,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 import msgspec
+import psutil
 
-from audit.gateway import tail_of
-from audit.java import NoJavaError, find_java
+from audit.java import NoJavaError, find_java, is_local
 from audit.spark_home import archive_path
-from audit.spark_keeper import KEEPER_FILE, LOG_FILE, SERVER_FILE, USERS_FILE, Server
-from audit.spark_session import GatewayError, SparkFailed, first_line
+from audit.spark_java import SparkNotStarted, in_background, require_master, tail_of
+from audit.spark_keeper import KEEPER_FILE, KEEPER_LOG, LOG_FILE, SERVER_FILE, USERS_FILE, Launch, Server
+from audit.spark_session import spark_faults
 from emulator.cluster.state_home import NoStateHome, state_home
-from emulator.identity import standing_of
+from emulator.identity import Identity, standing_of
 from emulator.regular_files import NotRegular, read_regular
 from protocol.undecodable import UNDECODABLE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+OWN: Final = Launch(idle_s=0.0, at_once=True)
+"""Launch of a server for one command on this machine's cores."""
 IDLE_S: Final = 600.0
 CI_IDLE_S: Final = 2.0
 """On a CI's machine, which is to be left as it was."""
@@ -45,7 +47,6 @@ AT_ONCE_MAX: Final = 4
 """Maximum of commands that use a server at a time; the others wait. Its memory is bounded."""
 FOLDERS: Final = "spark"
 START_FILE: Final = "start"
-KEEPER_LOG: Final = "keeper.log"
 POLL_S: Final = 0.02
 STOP_TIMEOUT_S: Final = 20.0
 
@@ -56,11 +57,11 @@ CHOICE: Final = "FAULTLINE_SPARK"
 def is_wanted(environ: Mapping[str, str]) -> bool:
     """Whether commands share a server.
 
-    Raises GatewayError: the variable CHOICE has an unknown value.
+    Raises SparkNotStarted: the variable CHOICE has an unknown value.
     """
     choice = environ.get(CHOICE, "")
     if choice not in ("", "warm", "cold"):
-        raise GatewayError(f"{CHOICE}={choice}: no such choice; expected warm or cold")
+        raise SparkNotStarted(f"{CHOICE}={choice}: no such choice; expected warm or cold")
     return choice != "cold"
 
 
@@ -96,17 +97,20 @@ def is_running() -> bool:
     """Whether a server of this installation runs, and commands share it."""
     try:
         return is_wanted(os.environ) and server_of(own_folder()) is not None
-    except (GatewayError, NoJavaError, OSError):  # without a folder or a Java there is none
+    except (SparkNotStarted, NoJavaError, OSError):  # without a folder or a Java there is none
         return False
 
 
 @contextmanager
-def used(folder: Path, idle_s: float | None = None, *, lasting: bool = False) -> Iterator[Server]:
+def used(
+    folder: Path, launch: Launch | None = None, *, lasting: bool = False, background: bool = False
+) -> Iterator[Server]:
     """The server of the folder, started if none runs. It lives while the context lasts.
 
-    `lasting`: for a prompt, which mostly waits for its user, and is not counted among AT_ONCE_MAX.
+    `lasting`: for a prompt, which mostly waits for its user, and is not counted among AT_ONCE_MAX. `background`: a
+    started one runs only when the processor is idle, until `to_foreground`.
 
-    Raises GatewayError: it does not start."""
+    Raises SparkNotStarted: it does not start."""
     with ExitStack() as stack:
         if not lasting:
             _take_turn(folder, stack)
@@ -114,9 +118,13 @@ def used(folder: Path, idle_s: float | None = None, *, lasting: bool = False) ->
         fcntl.flock(users, fcntl.LOCK_SH)
         os.utime(users.fileno())
         try:
-            yield _found(folder, idle_s)
+            yield _found(folder, launch or _shared_launch(), background)
         finally:
             os.utime(users.fileno())
+
+
+def _shared_launch() -> Launch:
+    return Launch(idle_s=CI_IDLE_S if os.environ.get("CI") else IDLE_S)
 
 
 def _take_turn(folder: Path, stack: ExitStack) -> None:
@@ -134,21 +142,20 @@ def _locked(file: BinaryIO, how: int) -> bool:
     return True
 
 
-def _found(folder: Path, idle_s: float | None) -> Server:
+def _found(folder: Path, launch: Launch, background: bool) -> Server:
     """The running server, or a new one. One command at a time looks."""
-    if idle_s is None:
-        idle_s = CI_IDLE_S if os.environ.get("CI") else IDLE_S
     with (folder / START_FILE).open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         server = server_of(folder)
-        return server if server is not None else _started(folder, idle_s)
+        return server if server is not None else _started(folder, launch, background)
 
 
-def _started(folder: Path, idle_s: float) -> Server:
+def _started(folder: Path, launch: Launch, background: bool) -> Server:
     _end_leftover(folder)
     with (folder / KEEPER_LOG).open("wb") as log:
+        words = (sys.executable, "-m", "audit.spark_keeper", str(folder), msgspec.json.encode(launch).decode())
         code = subprocess.run(
-            [sys.executable, "-m", "audit.spark_keeper", str(folder), str(idle_s)],
+            [*(in_background() if background else ()), *words],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log, cwd=Path(__file__).parent.parent,
             start_new_session=True, check=False,
         ).returncode  # fmt: skip
@@ -159,7 +166,7 @@ def _started(folder: Path, idle_s: float) -> Server:
                 return server
             time.sleep(POLL_S)
     tail = tail_of([folder / KEEPER_LOG, folder / LOG_FILE])
-    raise GatewayError(f"Spark's server did not start (code {code}).{tail}")
+    raise SparkNotStarted(f"Spark's server did not start (code {code}).{tail}")
 
 
 def _end_leftover(folder: Path) -> None:
@@ -177,7 +184,7 @@ def hold(stack: ExitStack) -> None:
         if not is_wanted(os.environ):
             return
         folder = own_folder()
-    except (GatewayError, NoJavaError, OSError):
+    except (SparkNotStarted, NoJavaError, OSError):
         return
     users = stack.enter_context((folder / USERS_FILE).open("ab"))
     fcntl.flock(users, fcntl.LOCK_SH)
@@ -191,20 +198,46 @@ def _end_unused(folder: Path) -> None:
             os.kill(server.keeper.pid, signal.SIGHUP)
 
 
-def stop(folder: Path) -> bool:
-    """End the server of the folder, also one in use; returns whether one ran."""
-    server = server_of(folder)
-    if server is None:
+def stop(folder: Path, timeout_s: float = STOP_TIMEOUT_S) -> bool:
+    """End the server of the folder, also one in use or one that starts; returns whether one ran."""
+    keeper = _keeper_of(folder)
+    if keeper is None:
+        return False
+    with suppress(ProcessLookupError):
+        os.kill(keeper.pid, signal.SIGTERM)
+    deadline = time.monotonic() + timeout_s
+    while standing_of(keeper) == "lives":
+        if time.monotonic() > deadline:
+            raise SparkNotStarted(f"Spark's server (process {keeper.pid}) does not end; kill it")
+        time.sleep(POLL_S)
+    return True
+
+
+def _keeper_of(folder: Path) -> Identity | None:
+    """The folder's keeper, as soon as it has written its name; None: none holds the folder."""
+    path = folder / KEEPER_FILE
+    while path.exists():
+        with path.open("ab") as lock:
+            if _locked(lock, fcntl.LOCK_EX | fcntl.LOCK_NB):
+                return None
+        with suppress(NotRegular, *UNDECODABLE):
+            return msgspec.json.decode(read_regular(path), type=Identity)
+        time.sleep(POLL_S)
+    return None
+
+
+def to_foreground(folder: Path) -> bool:
+    """Make a background server an ordinary one; False without the right to do so."""
+    keeper = _keeper_of(folder)
+    if keeper is None:
         return False
     try:
-        os.kill(server.keeper.pid, signal.SIGTERM)
-    except ProcessLookupError:
-        return False
-    deadline = time.monotonic() + STOP_TIMEOUT_S
-    while standing_of(server.keeper) == "lives":
-        if time.monotonic() > deadline:
-            raise GatewayError(f"Spark's server (process {server.keeper.pid}) does not end; kill it")
-        time.sleep(POLL_S)
+        process = psutil.Process(keeper.pid)
+        for one in (process, *process.children(recursive=True)):
+            for thread in one.threads():
+                os.sched_setscheduler(thread.id, os.SCHED_OTHER, os.sched_param(0))
+    except (PermissionError, ProcessLookupError, psutil.Error):
+        return False  # unprivileged, a thread that ended meanwhile, or a server that is gone
     return True
 
 
@@ -223,18 +256,41 @@ def warm_session(settings: Mapping[str, str] | None = None, *, lasting: bool = F
     `settings`: of Spark SQL, which take precedence. `lasting`: as `used` takes it.
 
     Raises:
-        GatewayError: the server does not start.
+        SparkNotStarted: the server does not start.
         SparkFailed: it failed while the session was used.
     """
     try:
         folder = own_folder()
     except (NoStateHome, OSError) as error:
-        raise GatewayError(f"no folder for Spark's server: {error}; --cold starts a Spark for this command") from error
-    with (
-        used(folder, lasting=lasting) as server,
-        remote_session(f"sc://localhost:{server.port}/;token={server.token}", settings) as session,
-    ):
+        raise SparkNotStarted(
+            f"no folder for Spark's server: {error}; --cold starts a Spark for this command"
+        ) from error
+    with used(folder, lasting=lasting) as server, remote_session(server.url, settings) as session:
         yield session
+
+
+@contextmanager
+def own_session(
+    folder: Path, launch: Launch = OWN, settings: Mapping[str, str] | None = None, *, background: bool = False
+) -> Iterator[SparkSession]:
+    """A session in a server of this command alone, which ends with the context.
+
+    `folder`: its private directory, made if missing. `settings`: as `remote_session` takes them. `background`: as
+    `used` takes it.
+
+    Raises:
+        NoJavaError: there is no Java for it.
+        SparkNotStarted: the master is invalid, or the server does not start.
+        SparkFailed: it failed while the session was used.
+    """
+    require_master(launch.master, find_java(os.environ, alone=is_local(launch.master)))
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    try:
+        with used(folder, launch, background=background) as server, remote_session(server.url, settings) as session:
+            yield session
+    finally:
+        stop(folder, STOP_TIMEOUT_S + launch.end_timeout_s)
 
 
 @contextmanager
@@ -243,33 +299,20 @@ def remote_session(url: str, settings: Mapping[str, str] | None = None) -> Itera
 
     An interrupt ends its queries, too. Raises SparkFailed: the server does not answer, or failed.
     """
-    from grpc import RpcError
-    from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
     mode = os.environ.get("SPARK_CONNECT_MODE_ENABLED")
     session: SparkSession | None = None
     try:
-        session = SparkSession.builder.remote(url).create()
-        for key, value in (settings or {}).items():
-            session.conf.set(key, value)
-        yield session
+        with spark_faults():
+            session = SparkSession.builder.remote(url).config(map={**(settings or {})}).create()
+            yield session
     except KeyboardInterrupt:
         if session is not None:
             session.interruptAll()
         raise
-    except (PySparkException, RpcError, ConnectionError) as error:
-        raise SparkFailed(_failure_text(error)) from error
     finally:
         if session is not None:
             session.stop()
         if mode is None:  # a session of Spark's other kind is possible again in this process
             os.environ.pop("SPARK_CONNECT_MODE_ENABLED", None)
-
-
-def _failure_text(error: Exception) -> str:
-    """An error of the server in one line: what the connection reports, or Spark's own."""
-    status = re.search(r'status = StatusCode\.(\w+)\s+details = "(.*)"', str(error))
-    if status is None:
-        return f"Spark failed: {first_line(error)}"
-    return f"Spark's server failed: {status[1]}: {status[2]}"

@@ -8,7 +8,6 @@ size: from a ready session, warmed up meanwhile, to its verdict.
 
 from __future__ import annotations
 
-import os
 import statistics
 import sys
 import tempfile
@@ -21,8 +20,10 @@ import psutil
 from audit.audited_run import audit_runs
 from audit.expected import Expected
 from audit.input import read_directory
-from audit.spark_session import find_java, spark_session, start_gateway, tuning_for
+from audit.spark_java import tuning_for
+from audit.spark_keeper import Launch
 from audit.tiny_run import tiny_run
+from audit.warm_spark import own_session, server_of
 from benchmarks.figure_records import Figure, show, write
 from benchmarks.synthetic_run import write_run
 from emulator.exit_codes import HELD
@@ -66,9 +67,12 @@ def timed(spark: SparkSession, run: Path, scratch: Path) -> tuple[float, Verdict
 
 def first_audit(folder: Path, run: Path) -> Audited:
     """The first big audit in its virtual machine, without Spark's start and its warm-up."""
-    tuning = tuning_for(read_directory(run).size_bytes)
-    with start_gateway(find_java(os.environ), folder / f"spark-{run.name}", tuning=tuning) as gateway:
-        spark, jvm = spark_session(gateway), psutil.Process(gateway.process.pid)
+    launch = Launch(tuning=tuning_for(read_directory(run).size_bytes), idle_s=0.0, at_once=True)
+    place = folder / f"spark-{run.name}"
+    with own_session(place, launch) as spark:
+        server = server_of(place)
+        assert server is not None
+        jvm = psutil.Process(server.java_pid)
         warm_up(spark, folder)
         before = sum(jvm.cpu_times()[:2])
         took_s, verdict = timed(spark, run, folder / "scratch")
@@ -87,8 +91,7 @@ def main() -> list[Figure]:
             write_run(folder / str(events), events)
             first[events] = first_audit(folder, folder / str(events))
         write_run(folder / "small", SMALL_EVENTS)
-        with start_gateway(find_java(os.environ), folder / "quick") as gateway:
-            spark = spark_session(gateway)
+        with own_session(folder / "quick") as spark:
             began = time.perf_counter()
             warm_up(spark, folder)
             warm_up_s = time.perf_counter() - began

@@ -20,10 +20,10 @@ import duckdb
 import sqlglot
 
 from audit.checks.check_registry import CHECKS
+from audit.derived_tables import FLOORS
 from audit.event_groups import COLUMNS, REST, TABLES
 from audit.log_tables import LOGS
 from audit.states import STATES
-from audit.table_catalog import FLOORS
 from benchmarks.audit_throughput import BOUND, first_audit
 from benchmarks.figure_records import Figure, show, write
 from benchmarks.synthetic_run import write_run

@@ -9,7 +9,6 @@ reader has the schema of these columns and checks nothing else, neither other li
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 from collections.abc import Callable
@@ -20,7 +19,8 @@ import psutil
 
 from audit.event_groups import TABLES
 from audit.event_lines import spark_schema
-from audit.spark_session import find_java, spark_session, start_gateway
+from audit.spark_keeper import Launch
+from audit.warm_spark import own_session, server_of
 from benchmarks.figure_records import Figure, show, write
 from benchmarks.synthetic_run import write_run
 from emulator.exit_codes import HELD
@@ -62,8 +62,9 @@ def main(events: int = EVENTS) -> list[Figure]:
 def _read_in_turns(run: Path, folder: Path) -> tuple[float, float]:
     """Least processor times of the data source and of Spark's reader."""
     event, columns = TABLES[GROUP]
-    with start_gateway(find_java(os.environ), folder, master="local[1]") as gateway:
-        spark = spark_session(gateway)
+    with own_session(folder / "spark", Launch(master="local[1]", idle_s=0.0, at_once=True)) as spark:
+        server = server_of(folder / "spark")
+        assert server is not None
         spark.dataSource.register(FaultlineDataSource)
 
         def by_source() -> DataFrame:
@@ -77,10 +78,9 @@ def _read_in_turns(run: Path, folder: Path) -> tuple[float, float]:
         took: dict[Callable[[], DataFrame], list[float]] = {by_source: [], by_json: []}
         for _ in range(TURNS):
             for reading, times in took.items():
-                began_s = _processor_s(gateway.process.pid)
+                began_s = _processor_s(server.java_pid)
                 reading().write.format("noop").mode("overwrite").save()
-                times.append(_processor_s(gateway.process.pid) - began_s)
-        spark.stop()
+                times.append(_processor_s(server.java_pid) - began_s)
     return min(took[by_source][1:]), min(took[by_json][1:])
 
 

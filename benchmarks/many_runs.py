@@ -7,7 +7,6 @@ Beyond Spark's start. The processors' time is kept, too, of Java and of Python, 
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 import time
@@ -17,7 +16,9 @@ import psutil
 
 from audit.audited_run import audit_runs
 from audit.input import find_runs
-from audit.spark_session import find_java, spark_session, start_gateway, tuning_for
+from audit.spark_java import tuning_for
+from audit.spark_keeper import Launch
+from audit.warm_spark import own_session, server_of
 from benchmarks.figure_records import Figure, show, write
 from benchmarks.synthetic_run import write_run
 from emulator.exit_codes import HELD
@@ -36,8 +37,11 @@ def main(runs: int = RUNS, events: int = EVENTS) -> list[Figure]:
         paths = [folder / "runs" / f"run-{number}" for number in range(runs)]
         written = sum(write_run(path, events, run=path.name) for path in paths)
         size_bytes = sum(run.size_bytes for run in find_runs(paths))
-        with start_gateway(find_java(os.environ), folder / "spark", tuning=tuning_for(size_bytes)) as gateway:
-            spark, jvm = spark_session(gateway), psutil.Process(gateway.process.pid)
+        launch = Launch(tuning=tuning_for(size_bytes), idle_s=0.0, at_once=True)
+        with own_session(folder / "spark", launch) as spark:
+            server = server_of(folder / "spark")
+            assert server is not None
+            jvm = psutil.Process(server.java_pid)
             began, ours_s, java_s = time.perf_counter(), time.process_time(), sum(jvm.cpu_times()[:2])
             verdicts = audit_runs(spark, paths, scratch=str(folder / "scratch"))
             took_s = time.perf_counter() - began

@@ -44,18 +44,17 @@ def spark_workload(directory: Path, nice: int) -> None:
 
     Reports the result of the query on standard output.
     """
-    from audit.spark_session import find_java, spark_session, start_gateway
+    from audit.warm_spark import own_session
 
     started_s = time.monotonic()
     if nice == IDLE_CLASS:
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))  # inherited by the JVM
-    gateway = start_gateway(find_java(os.environ), directory, nice=nice % IDLE_CLASS)
-    spark = spark_session(gateway)
-    spark.range(300_000).selectExpr("sum(id % 7)", "count(distinct id % 1000)").collect()
-    print(f"{time.monotonic() - started_s:.2f}", flush=True)
-    sys.stdin.read()
-    spark.stop()
-    gateway.close()
+    else:
+        os.nice(nice)
+    with own_session(directory) as spark:
+        spark.range(300_000).selectExpr("sum(id % 7)", "count(distinct id % 1000)").collect()
+        print(f"{time.monotonic() - started_s:.2f}", flush=True)
+        sys.stdin.read()
 
 
 def start_workload(directory: Path, nice: int) -> "subprocess.Popen[str]":

@@ -15,8 +15,10 @@ import trio
 from audit.audited_run import audit_runs, write_verdict
 from audit.commands import spark_of
 from audit.input import AuditInputError, find_run
+from audit.java import NoJavaError
 from audit.report import write_report
-from audit.spark_session import DEFAULT_MASTER, GatewayError, NoJavaError, SparkFailed, spark_is_taken
+from audit.spark_java import SparkNotStarted
+from audit.spark_session import DEFAULT_MASTER, SparkFailed, spark_is_taken
 from emulator.cluster.cluster_registry import registered
 from emulator.cluster.control_requests import Refused as NotNow
 from emulator.cluster.event_snapshot import copy_moment
@@ -57,7 +59,7 @@ def _here(run: Path) -> Audited:
             copy = place / run.name
             copy_moment(found, copy)
             return _judged(copy, run)
-    except (AuditInputError, GatewayError, NoJavaError) as error:
+    except (AuditInputError, SparkNotStarted, NoJavaError) as error:
         raise Refused(str(error)) from error
     except (NotNow, SparkFailed) as error:
         raise Refused(str(error), unknown=True) from error

@@ -74,7 +74,7 @@ def bound_commands(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     """Let commands start no Java and no node, and play on one core, within a test.
 
     `home`: what they take for the user's directories."""
-    from audit import commands, spark_session
+    from audit import commands, spark_java, warm_spark
     from emulator.cli.commands import live_up, run_scenario
     from emulator.cluster.launch import NotUp
 
@@ -82,7 +82,7 @@ def bound_commands(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
         raise NotUp("a test starts no cluster")
 
     def no_java(*_: object, **__: object) -> NoReturn:
-        raise spark_session.GatewayError("a test starts no Java")
+        raise spark_java.SparkNotStarted("a test starts no Java")
 
     def raised(program: str, error: BaseException, log: str = "") -> NoReturn:
         raise NoEnding(f"ends with 70: {type(error).__name__}: {error}") from error
@@ -94,8 +94,8 @@ def bound_commands(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(home / "java"))
     (home / "java").mkdir(exist_ok=True)
     (home / "java" / "release").write_text('JAVA_VERSION="25"\n')
-    for module in (commands, spark_session):
-        monkeypatch.setattr(module, "start_gateway", no_java)
+    for module in (commands, warm_spark):
+        monkeypatch.setattr(module, "own_session", no_java)
     monkeypatch.setattr(run_scenario, "_run_network", lambda *_: HELD)
     monkeypatch.setattr(live_up, "launch", not_up)
     monkeypatch.setattr(toplevel_errors, "bug", raised)

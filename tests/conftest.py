@@ -36,7 +36,6 @@ from tests.punctual import NO_PUNCTUAL_TIMERS
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from audit.gateway import Gateway
 
 pytest_plugins = ["pytester"]  # of our plugin for other projects' tests
 
@@ -60,7 +59,7 @@ LOW_PRIORITY = 10
 
 It cannot be lowered again.
 """
-SPARK_FIXTURES = {"gateway", "spark"}
+SPARK_FIXTURES = {"spark"}
 
 DOCKER_TIMEOUT_S = 10.0
 NO_ENGINE = "no Docker engine"
@@ -106,22 +105,14 @@ def _group_of(item: pytest.Item) -> str:
 
 
 @pytest.fixture(scope="session")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """One Java process for all tests: its start takes seconds."""
-    from audit.gateway import start_gateway
-    from audit.java import find_java
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """One Spark session for all tests, in which queries leave nothing: its start takes seconds."""
+    from audit.spark_keeper import Launch
+    from audit.warm_spark import own_session
 
-    directory = tmp_path_factory.mktemp("spark")
-    with start_gateway(find_java(os.environ), directory, master="local[2]", nice=1) as started:
-        yield started
-
-
-@pytest.fixture(scope="session")
-def spark(gateway: Gateway) -> SparkSession:
-    """A Spark session in which queries leave nothing."""
-    from audit.spark_session import spark_session
-
-    return spark_session(gateway)
+    launch = Launch(master="local[2]", idle_s=0.0, at_once=True)
+    with own_session(tmp_path_factory.mktemp("spark"), launch) as session:
+        yield session
 
 
 @cache

@@ -4,8 +4,9 @@
 
 Seeds and worlds: `network_runs`, `seeds`, `catalogue_seeds`, `every_world`, `late_runs`, `random_schedules`,
 `safe_fuzz`; `trace_digests` and `compiled` (equality of traces after a change, or as native code). Judges: `mutants`
-(wrong machines), `agreement` (audit and oracle, on the same runs), `evidence` (runs with changed events:
-`changed_run`, `changed_lines`, `changed_fields`, `changed_evidence`). Deaths: `kill_anywhere`, `killed_processes`.
+(wrong machines), `agreement` (audit and oracle, on the same runs; `pretest_soundness`), `evidence` (runs with changed
+events: `changed_run`, `changed_lines`, `changed_fields`, `changed_evidence`). Deaths: `kill_anywhere`,
+`killed_processes`.
 KRaft: `quorum` (the Raft of the controllers under faults, and wrong ones), `kraft` (the controllers on top, and wrong
 ones), `recording_seeds` (seeds that equal recordings). Log lines: `import_round_trip` (a run's lines, imported).
 Settings: `settings_for_promises`, `shipped_sweeps`. Kafka clients: `listener_cuts`, `client_suites`, `group_failovers`.

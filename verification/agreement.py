@@ -7,14 +7,13 @@ alone; then every scenario of the catalogue on every version that it has, those 
 schedule and every recording of a KRaft cluster; and so on with other seeds until there are RUNS. Spark reads their
 events, many runs as one job; the oracle has seen the simulated world itself. They agree on a run if each check has the
 same verdict and finds as much, by acks and by what allows it, the faults were in force alike and the measures are the
-same. Where a mutant's events contradict one another Spark does not believe them, as it should: what held is unknown
-there. The figures say of how many runs each check was violated, and in how many it held. Exits with 1 if they differ on
-any run, or a check was violated or held in fewer than `ENOUGH`.
+same. No pre-test leaves out what Spark finds. Where a mutant's events contradict one another Spark does not believe
+them, as it should: what held is unknown there. The figures say of how many runs each check was violated, and in how
+many it held. Exits with 1 if they differ on any run, or a check was violated or held in fewer than `ENOUGH`.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 import time
@@ -27,7 +26,7 @@ from pathlib import Path
 import msgspec
 
 from audit.audited_run import audit_runs
-from audit.spark_session import find_java, spark_session, start_gateway
+from audit.warm_spark import own_session
 from benchmarks.figure_records import Figure, show, write
 from emulator.exit_codes import BROKEN, HELD
 from emulator.judging.judged import play_and_judge
@@ -41,6 +40,7 @@ from emulator.toplevel_errors import ended
 from verification import RESULTS
 from verification.mutants.mutant import applied
 from verification.mutants.table import MUTANTS
+from verification.pretest_soundness import hidden_parts
 
 RUNS = 1_450
 KRAFT_PLAYS = Path(__file__).parent / "kraft_plays"
@@ -134,8 +134,7 @@ def main(number: int = RUNS) -> list[Figure]:
     compared = of_mutants = unplayed = doubted = 0
     with tempfile.TemporaryDirectory(prefix="faultline-") as name:
         folder = Path(name)
-        with start_gateway(find_java(os.environ), folder / "spark") as gateway:
-            spark = spark_session(gateway)
+        with own_session(folder / "spark") as spark:
             todo = plays()
             while compared < number:
                 with tempfile.TemporaryDirectory(dir=folder) as part:
@@ -153,7 +152,8 @@ def main(number: int = RUNS) -> list[Figure]:
                         compared += 1
                         doubts = path in wrong and bool(set(verdict.unknown_because) - set(oracle.unknown_because))
                         doubted += doubts
-                        if found := differences(verdict, oracle, doubted=doubts):
+                        hidden = [f"its pre-test hides {part}" for part in hidden_parts(path, verdict)]
+                        if found := differences(verdict, oracle, doubted=doubts) + hidden:
                             differ[path.name] = found
                             print(f"{path.name}: {'; '.join(found)}"[:1_000], file=sys.stderr, flush=True)
                         for check, judged in oracle.checks.items():

@@ -7,7 +7,6 @@ verification/results/every_world.json. Exit code 1 if a run differs, 3 if one wa
 """
 
 import argparse
-import os
 import sys
 import tempfile
 import time
@@ -131,17 +130,12 @@ def _played(resolved: Resolved, directory: Path, where: World, speed: float) -> 
 def judge(outcomes: Sequence[Outcome], scratch: Path) -> None:
     """All runs in one audit: `verdict` is held, violated or unknown."""
     from audit.audited_run import audit_runs
-    from audit.spark_session import find_java, spark_session, start_gateway
+    from audit.warm_spark import own_session
 
-    gateway = start_gateway(find_java(os.environ), scratch)
-    try:
-        spark = spark_session(gateway, app_name="faultline-every-world")
+    with own_session(scratch / "spark") as spark:
         verdicts = audit_runs(spark, [outcome.run for outcome in outcomes], scratch=str(scratch))
-        for outcome, verdict in zip(outcomes, verdicts, strict=True):
-            outcome.verdict = {0: "held", 1: "violated"}.get(verdict.exit_code, "unknown")
-        spark.stop()
-    finally:
-        gateway.close()
+    for outcome, verdict in zip(outcomes, verdicts, strict=True):
+        outcome.verdict = {0: "held", 1: "violated"}.get(verdict.exit_code, "unknown")
 
 
 def show(outcomes: Sequence[Outcome], worlds: Sequence[str]) -> None:

@@ -10,7 +10,6 @@ report a violation for missing evidence without naming the gap.
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 import tempfile
@@ -25,7 +24,7 @@ import msgspec
 
 from audit.audited_run import audit_runs
 from audit.expected import Expected, expected_of
-from audit.spark_session import find_java, spark_session, start_gateway
+from audit.warm_spark import own_session
 from benchmarks.figure_records import Figure, show, write
 from emulator.exit_codes import BROKEN, HELD
 from emulator.runs.directory import prepare, write_simulated
@@ -197,8 +196,7 @@ def main(number: int = CHANGES) -> list[Figure]:
         some = list(islice(changes(files, SEED), number))
         found: Counter[str] = Counter()
         wrong: list[str] = []
-        with start_gateway(find_java(os.environ), folder / "spark") as gateway:
-            spark = spark_session(gateway)
+        with own_session(folder / "spark") as spark:
             began = time.perf_counter()
             for one in judged(spark, run, some, folder):
                 found[f"{one.change.kind}, {one.change.taken}: {one.before.valid} -> {one.after.valid}"] += 1

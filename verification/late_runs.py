@@ -11,7 +11,6 @@ late.
 
 import argparse
 import contextlib
-import os
 import shutil
 import subprocess
 import sys
@@ -27,7 +26,7 @@ import msgspec
 import psutil
 
 from audit.audited_run import audit_runs
-from audit.spark_session import find_java, spark_session, start_gateway
+from audit.warm_spark import own_session
 from emulator.judging.lateness_check import SEEDS
 from emulator.runs.resolve import resolve
 from emulator.runs.scenario_sources import find_scenario, recordings_of
@@ -169,9 +168,8 @@ def main(arguments: list[str] | None = None) -> int:
     wrong: list[str] = []
     with tempfile.TemporaryDirectory(prefix="faultline-late-") as name:
         folder = Path(name)
-        (scratch := folder / "spark").mkdir()
-        with start_gateway(find_java(os.environ), scratch) as gateway:
-            spark = spark_session(gateway)
+        (scratch := folder / "scratch").mkdir()
+        with own_session(folder / "spark") as spark:
             while sum(n for kind, n in kinds.items() if kind.startswith("late")) < given.late:
                 if time.monotonic() - began_s > given.minutes * 60.0:
                     break

@@ -2,7 +2,7 @@
 
 Evidence missing: unknown.
 
-A check is two queries over the tables of `audit.table_catalog`. `violations` has one row per violation:
+A check is two queries over the tables of `audit.check_tables`. `violations` has one row per violation:
 VIOLATION_COLUMNS. `evidence` has one row per place that cannot be judged: EVIDENCE_COLUMNS. A violation at such a place
 is not reported, because the missing evidence may refute it. `audit.audit_run` runs the queries of all checks at once.
 

@@ -3,7 +3,7 @@
 A log has lost events (a process was killed before it wrote them) if its surviving batches do not follow one another
 from its beginning, or do not reach a log end that was seen: checks that read it are unknown. So are those about a
 record's survival where the final leader's disk was lost, or its unsynced data, and it has not started since. Half of
-all checks need it, so it is a table of its own, `unreadable` (`audit.table_catalog`). It has a row for each
+all checks need it, so it is a table of its own, `unreadable` (`audit.derived_tables`). It has a row for each
 incompletely described log (`of_replica`), of which the final leader's is also `of_leader`. It has one for each
 partition without any leader in the events, or whose leader's disk was lost (`of_leader`).
 """

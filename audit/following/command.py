@@ -11,7 +11,9 @@ from audit.following.follow_stream import Follow
 from audit.following.live_audit_output import Telling
 from audit.following.stream import STREAM_SETTINGS, streaming
 from audit.input import AuditInputError, find_run
-from audit.spark_session import GatewayError, NoJavaError, SparkFailed
+from audit.java import NoJavaError
+from audit.spark_java import SparkNotStarted
+from audit.spark_session import SparkFailed
 from emulator.exit_codes import UNKNOWN, UNUSABLE
 from emulator.run_layout import shown
 
@@ -39,7 +41,7 @@ def follow_command(run: Path, lives: Callable[[], bool], *, master: str, json: b
     except SparkFailed as error:
         _warn(str(error))
         return UNKNOWN
-    except (AuditInputError, GatewayError, NoJavaError) as error:
+    except (AuditInputError, SparkNotStarted, NoJavaError) as error:
         _warn(str(error))
         return UNUSABLE
 

@@ -7,6 +7,7 @@ installed for the Python there (PYSPARK_PYTHON; by default the driver's Python).
 
 from __future__ import annotations
 
+import pickle
 import re
 import sys
 import zipfile
@@ -21,12 +22,14 @@ from emulator.runs.cores import Players, Worker
 from emulator.runs.remote_worker import pickled_job
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
 
 LOT_MAX: Final = 50
 """Maximum tasks of a lot: a second or two of one core."""
 WAVE_LOTS_MAX: Final = 8
 """Maximum lots of a wave, per core; first waves are smaller, so that results come early."""
+PROBE_ROWS: Final = 1 << 16
+"""Rows enough that every core gets some."""
 ARCHIVE: Final = "faultline"
 OUR_PACKAGES: Final = ("protocol", "controller", "emulator")
 DATA: Final = {"scenarios": packaged.SCENARIOS, "golden": packaged.GOLDEN, "compose": packaged.COMPOSE}
@@ -62,44 +65,42 @@ def players_of(master: str | None) -> Iterator[Players | None]:
         yield None
         return
     from audit.commands import spark_of
-    from audit.java import is_local
-    from audit.spark_session import GatewayError, NoJavaError
+    from audit.java import NoJavaError, is_local
+    from audit.spark_java import SparkNotStarted
 
     settings = {"spark.python.worker.reuse": "true", "spark.task.maxFailures": "8"}
     try:
         with spark_of(master, 0, settings) as (spark, place):
-            context = spark.sparkContext
             if not is_local(master):
-                context.addArchive(f"{archive_in(place)}#{ARCHIVE}")
-            yield partial(on_context, context)
-    except (GatewayError, NoJavaError) as error:
+                spark.addArtifact(f"{archive_in(place)}#{ARCHIVE}", archive=True)
+            yield partial(on_session, spark)
+    except (SparkNotStarted, NoJavaError) as error:
         raise NotOnSpark(str(error)) from error
 
 
 @contextmanager
-def on_context(
-    context: SparkContext, make: Callable[[Any], Worker[Any, Any]], spec: object, /, *, most: int
+def on_session(
+    spark: SparkSession, make: Callable[[Any], Worker[Any, Any]], spec: object, /, *, most: int
 ) -> Iterator[Callable[[Sequence[Any]], Iterator[Any]]]:
-    """Executors of a Spark context, called as `all_cores` is. Raises NotOnSpark."""
+    """Executors of a Spark session, called as `all_cores` is. Raises NotOnSpark."""
     from pyspark.errors import PythonException
+    from pyspark.sql import functions as F
 
-    task_setup = context.broadcast(pickled_job(make, spec))
-    play_lot = _of_lot()
-    cores = max(1, context.defaultParallelism)
+    play_lots = partial(_of_lots(), pickled_job(make, spec))
+    cores = max(1, spark.range(PROBE_ROWS).select(F.spark_partition_id()).distinct().count())
 
     def play(tasks: Sequence[Any]) -> Iterator[Any]:
         for lots in waves(tasks, cores):
-            played = context.parallelize(lots, len(lots)).flatMap(lambda lot: play_lot(task_setup.value, lot))
+            spark.conf.set("spark.sql.leafNodeDefaultParallelism", str(len(lots)))  # a task for each lot
+            rows = spark.createDataFrame([(pickle.dumps([*lot]),) for lot in lots], "pickled BINARY")
             try:
-                ended = played.collect()
+                ended = rows.mapInArrow(play_lots, "pickled BINARY").collect()
             except PythonException as error:
                 raise NotOnSpark(f"the executors' Python (PYSPARK_PYTHON): {_last_words(str(error))}") from None
-            yield from ended
+            for row in ended:
+                yield from pickle.loads(row["pickled"])
 
-    try:
-        yield play
-    finally:
-        task_setup.destroy()
+    yield play
 
 
 def _last_words(traceback: str) -> str:
@@ -120,32 +121,36 @@ def waves(tasks: Sequence[Any], cores: int) -> Iterator[list[Sequence[Any]]]:
         yield lots
 
 
-def _of_lot() -> Callable[[bytes, Sequence[Any]], list[Any]]:
-    """Function that plays a lot in an executor's Python.
+def _of_lots() -> Callable[[bytes, Iterator[Any]], Iterator[Any]]:
+    """Function that plays lots in an executor's Python.
 
     It travels by value: executors do not have our packages before it has run.
     """
     from pyspark import cloudpickle
 
     cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]
-    return _play_lot
+    return _play_lots
 
 
-def _play_lot(task_setup: bytes, lot: Sequence[Any]) -> list[Any]:
+def _play_lots(task_setup: bytes, batches: Iterator[Any]) -> Iterator[Any]:
     import os
+    import pickle
     import sys
 
+    import pyarrow as pa
     from pyspark import SparkFiles
 
     try:
-        unpacked = SparkFiles.get("faultline")
+        unpacked = os.path.join(SparkFiles.getRootDirectory(), "faultline")
     except Exception:  # no archive was sent: this is the driver's Python
         unpacked = ""
     if unpacked and os.path.isdir(unpacked) and unpacked not in sys.path:
         sys.path.insert(0, unpacked)
     from emulator.runs.remote_worker import played
 
-    return played(task_setup, lot)
+    for batch in batches:
+        ended = [pickle.dumps(played(task_setup, pickle.loads(lot.as_py()))) for lot in batch["pickled"]]
+        yield pa.RecordBatch.from_pydict({"pickled": pa.array(ended, pa.binary())})
 
 
 def archive_in(place: Path) -> Path:

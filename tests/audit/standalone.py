@@ -15,10 +15,9 @@ from typing import IO, Final
 import msgspec
 import psutil
 
-from audit.child_jvms import ended, started
-from audit.gateway import class_archive_options, ending_with_us
 from audit.java import Java
 from audit.spark_home import class_path, scala_version, spark_home
+from audit.spark_java import class_archive_options, ending_with_us
 from tests.patience import PATIENCE_S
 
 READY_TIMEOUT_S: Final = PATIENCE_S
@@ -83,7 +82,7 @@ def _daemon(
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_LOCAL_DIRS": str(folder),
     }
-    process = started(
+    process = subprocess.Popen(
         [*ending_with_us(), *command],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -105,7 +104,6 @@ def _daemon(
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-        ended(process)
         reader.join(END_TIMEOUT_S)
         process.stdout.close()
 

@@ -37,9 +37,8 @@ def _found(reported: CheckVerdict) -> tuple[object, ...]:
 @pytest.mark.parametrize(
     ("names", "few_max"),
     [
-        (IN_OTHER_WORDS, FEW_MAX),
-        pytest.param(tuple(CHECKS), FEW_MAX, marks=pytest.mark.slow),
-        pytest.param(IN_OTHER_WORDS, 0, marks=pytest.mark.slow),
+        pytest.param(tuple(CHECKS), FEW_MAX, marks=pytest.mark.slow, id="few rows"),
+        pytest.param(IN_OTHER_WORDS, 0, marks=pytest.mark.slow, id="many rows"),
     ],
 )
 def test_a_trace_that_a_check_rejects_is_judged_alike_as_part_of_a_big_run(

@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from audit.audit_run import collected
 from audit.checks.check_registry import CHECKS
+from audit.derived_tables import FLOORS
 from audit.empty_queries import Known, is_empty
-from audit.event_groups import COLUMNS
-from audit.event_lines import read_lines
 from audit.input import read_directory
+from audit.line_store import lines_in_files
 from audit.prepared import prepare
 from audit.questions import How, parts_of
-from audit.table_catalog import FLOORS
-from audit.tuning import tuned
 from tests.audit.trace import dual_leader
 
 if TYPE_CHECKING:
@@ -113,11 +110,9 @@ def test_a_row_may_come_out(query: str) -> None:
 @pytest.mark.spark
 def test_what_is_left_out_of_an_audit_has_no_row_in_spark(spark: SparkSession, tmp_path: Path) -> None:
     run = read_directory(dual_leader().write(tmp_path))
-    with tuned(spark, small=True):
-        facts = prepare(spark, [run], read_lines(spark, [run], COLUMNS))
-        parts = parts_of(tuple(CHECKS.values()), How(tallied=False, wire=False))
-        left_out = [part for part in parts if facts.is_empty(part)]
-        assert len(left_out) > len(parts) // 4, "a run with one fault has few suspects"
-        assert facts.known is not None
-        for query in (*left_out, *(floor[name] for floor in FLOORS for name in floor if name in facts.known.empty)):
-            assert not collected(facts.sql(query)), query
+    facts = prepare(spark, [run], lines_in_files(spark, [run], str(tmp_path / "lines")))
+    parts = [part.query for part in parts_of(tuple(CHECKS.values()), How(tallied=True, wire=False))]
+    left_out = [part for part in parts if facts.is_empty(part)]
+    assert len(left_out) > len(parts) // 4, "a run with one fault has few suspects"
+    for query in (*left_out, *(floor[name] for floor in FLOORS for name in floor if name in facts.known.empty)):
+        assert not facts.sql(query).collect(), query

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import pytest
 
 from audit.checks.check_registry import CHECKS
-from audit.event_groups import COLUMNS, TABLES
-from audit.event_lines import read_lines
-from audit.input import read_directory
-from audit.prepared import prepare
-from audit.questions import How, questions
-from audit.table_catalog import Facts, make
-from audit.tuning import tuned
-from tests.audit.trace import dual_leader
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from audit.empty_queries import Known
+from audit.event_groups import TABLES
+from audit.questions import How, parts_of, questions
+from audit.table_catalog import Facts
 
 
 class Session:
@@ -28,8 +20,9 @@ class Session:
         self.conf = self
         self._settings: dict[str, str] = {}
 
-    def get(self, key: str, default: str | None) -> str | None:
-        return self._settings.get(key, default)
+    @property
+    def getAll(self) -> dict[str, str]:
+        return dict(self._settings)
 
     def set(self, key: str, value: str) -> None:
         self._settings[key] = value
@@ -41,8 +34,8 @@ class Session:
         return query, self._settings.get("spark.sql.adaptive.enabled", "as it was")
 
 
-def facts(*, small: bool = False, rare: bool = True, many: frozenset[str] = frozenset()) -> Facts:
-    return Facts(cast(Any, Session()), cast(Any, None), small, rare, set(many), None)
+def facts(*, rare: bool = True, many: frozenset[str] = frozenset()) -> Facts:
+    return Facts(cast(Any, Session()), cast(Any, None), rare, set(many), Known())
 
 
 @pytest.mark.parametrize(
@@ -61,7 +54,6 @@ def test_queries_of_tables_with_few_rows_are_those_of_a_small_run(query: str, fe
     [(_, adapted)] = requested.each(lambda one: cast(tuple[str, str], requested.sql(one)), [query])
     assert adapted == ("false" if few else "as it was")
     assert not facts(rare=False).of_few(query), "rare events are many"
-    assert not facts(small=True, rare=False).of_few(query), "all of it is asked so"
 
 
 MARKED = "/*gather*/ /*spread(run)*/ /*few(lost)*/ {table}\n--big more"
@@ -72,9 +64,7 @@ def test_marks_are_reported_by_the_route_of_a_query() -> None:
         query, _ = cast(tuple[str, str], of.sql(MARKED.format(table=table)))
         return query
 
-    as_of_a_small_run = "/*+ COALESCE(1) */   {}\n{}more"
-    assert requested(facts(small=True, rare=False), "appends") == as_of_a_small_run.format("appends", "--big ")
-    assert requested(facts(), "rest") == as_of_a_small_run.format("rest", "")
+    assert requested(facts(), "rest") == "/*+ COALESCE(1) */   rest\nmore"
     assert requested(facts(), "appends") == " /*+ REPARTITION(run) */ /*+ BROADCAST(lost) */ appends\nmore"
     assert requested(facts(many=frozenset({"lost"})), "rest") == " /*+ REPARTITION(run) */  rest\nmore"
 
@@ -85,10 +75,9 @@ def test_answers_come_in_the_order_of_the_questions() -> None:
 
 
 def test_every_part_of_an_audit_is_queried_once_on_any_route() -> None:
-    checks = tuple(CHECKS.values())
-    how = How(tallied=True, wire=True)
-    together = questions(checks, 20, how)
-    apart = questions(checks, 20, how, apart=facts().of_few)
+    parts = parts_of(tuple(CHECKS.values()), How(tallied=True, wire=True))
+    together = questions(parts, 20)
+    apart = questions(parts, 20, apart=facts().of_few)
     assert any(map(facts().of_few, apart)) and not any(map(facts().of_few, together))
     for name in CHECKS:
         assert sum(query.count(f"'{name}' AS check, 'violation' AS kind") for query in apart) == 1, name
@@ -98,23 +87,3 @@ def test_every_part_of_an_audit_is_queried_once_on_any_route() -> None:
     for kind in kinds:
         requested = [sum(query.count(f"'{kind}' AS kind") for query in queries) for queries in (together, apart)]
         assert requested[0] == requested[1] > 0, kind
-
-
-@pytest.mark.spark
-def test_nothing_that_is_kept_of_a_small_run_is_made_by_several_at_once(spark: SparkSession, tmp_path: Path) -> None:
-    """Spark could wait for itself for ever.
-
-    All cached tables are made before, and no query finds one to be cached.
-    """
-    run = read_directory(dual_leader().write(tmp_path))
-    before = set(spark.sparkContext._jsc.getPersistentRDDs())
-    with tuned(spark, small=True):
-        prepare(spark, [run], read_lines(spark, [run], COLUMNS))
-        kept = spark.sparkContext._jsc.getPersistentRDDs()
-        waiting = [number for number in kept if number not in before and not kept[number].rdd().isCheckpointed()]
-        assert len(kept) > len(before) and not waiting
-
-        planned = prepare(spark, [run], read_lines(spark, [run], COLUMNS), ahead=True)
-        make(planned.makers())
-        kept = spark.sparkContext._jsc.getPersistentRDDs()
-        assert not [number for number in kept if number not in before and not kept[number].rdd().isCheckpointed()]

@@ -36,6 +36,7 @@ class Command:
 
     def __init__(self, words: list[str], temporary: Path) -> None:
         self._ours, theirs = pty.openpty()
+        self._temporary = str(temporary)
         self.shown = ""
         self.process = subprocess.Popen(
             [sys.executable, "-m", "emulator", *words], stdin=theirs, stdout=theirs, stderr=theirs,
@@ -63,7 +64,8 @@ class Command:
                 self.read()
 
     def javas(self) -> list[psutil.Process]:
-        return psutil.Process(self.process.pid).children(recursive=True)
+        """Java, and its keeper: processes with files in the command's folder."""
+        return [one for one in psutil.process_iter() if any(self._temporary in word for word in _words(one))]
 
     def works(self) -> bool:
         """True when there is a Spark session.
@@ -86,6 +88,13 @@ class Command:
             pass
         os.close(self._ours)
         return javas
+
+
+def _words(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:  # it has ended, or is another user's
+        return []
 
 
 def before_java_answers(command: Command) -> None:
@@ -115,7 +124,7 @@ def test_it_ends_with_130_and_leaves_nothing(word: str, moment: Callable[[Comman
     finally:
         command.process.kill()
         command.process.wait()
-    assert javas and not [java for java in javas if java.is_running()]
+    assert javas and not [java for java in javas if java.is_running() and java.status() != psutil.STATUS_ZOMBIE]
     assert command.shown.splitlines()[-1] == "faultline: interrupted", command.shown
     assert "Traceback" not in command.shown and "py4j" not in command.shown.lower(), command.shown
     after = files_of(run)

@@ -22,7 +22,7 @@ from audit.line_ranges import pieces
 from audit.line_store import lines_in_files, with_family
 from audit.spark_session import SparkFailed
 from protocol import events as e
-from tests.audit.test_ahead import NASTY, changed
+from tests.audit.strange_lines import NASTY, changed
 from tests.audit.trace import Trace, dual_leader
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 FILE = ("broker-0", 1, False)
 
 pytestmark = pytest.mark.spark
-
 
 def counted(lines: DataFrame, *, in_files: bool) -> Counter[tuple[str, ...]]:
     """All rows, with what is in the column of those that are rare."""

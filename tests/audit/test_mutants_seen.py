@@ -13,6 +13,7 @@ from tests.audit.test_oracle_agrees import audited, written
 from verification.agreement import differences
 from verification.mutants.mutant import applied
 from verification.mutants.table import MUTANTS
+from verification.pretest_soundness import hidden_parts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,3 +50,4 @@ def test_each_mutant_is_found_by_its_check_and_by_the_oracle(spark: SparkSession
         assert verdict.checks[mutant.check].verdict != "unknown", name
         found, before = oracle.checks[mutant.check], right[f"{mutant.scenario}@{mutant.version}"].checks[mutant.check]
         assert (found.verdict, before.verdict) == ("violated", "held"), name
+        assert hidden_parts(wrong[name][0], verdict) == [], name

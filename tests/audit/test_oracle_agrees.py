@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
@@ -16,6 +16,7 @@ from emulator.runs.scenario_sources import find_scenario
 from emulator.runs.verdict_file import Verdict
 from protocol.ids import Offset
 from verification.agreement import KRAFT_PLAYS, differences
+from verification.pretest_soundness import hidden_parts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -85,8 +86,12 @@ def audited(spark: SparkSession, folder: Path, runs: list[Path]) -> list[Verdict
     return audit_runs(spark, runs, scratch=str(folder / "scratch"))
 
 
-Runs = tuple[dict[str, Verdict], dict[str, Verdict]]
-"""The findings of Spark and of the oracle, of each run."""
+class Runs(NamedTuple):
+    """Directories, and findings of Spark and of the oracle, of each run."""
+
+    paths: dict[str, Path]
+    spark: dict[str, Verdict]
+    oracle: dict[str, Verdict]
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +107,11 @@ def output(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Run
     runs += [written(folder, str(GOLDEN / recording / "1.json"), None, 1, recording) for recording in RECORDINGS]
     runs.append(_high_watermark_falls(folder))
     verdicts = audited(spark, folder, [directory for directory, _ in runs])
-    return {verdict.run: verdict for verdict in verdicts}, {directory.name: oracle for directory, oracle in runs}
+    return Runs(
+        {directory.name: directory for directory, _ in runs},
+        {verdict.run: verdict for verdict in verdicts},
+        {directory.name: oracle for directory, oracle in runs},
+    )
 
 
 def _high_watermark_falls(folder: Path) -> tuple[Path, Verdict]:
@@ -125,7 +134,7 @@ def _high_watermark_falls(folder: Path) -> tuple[Path, Verdict]:
 
 
 def test_audit_and_oracle_agree(output: Runs) -> None:
-    verdicts, oracle = output
+    _, verdicts, oracle = output
     assert list(verdicts) == list(oracle)
     for run, verdict in verdicts.items():
         expected = oracle[run]
@@ -138,4 +147,9 @@ def test_audit_and_oracle_agree(output: Runs) -> None:
 
 
 def test_they_agree_on_a_leader_whose_high_watermark_falls(output: Runs) -> None:
-    assert [reported[SABOTAGED].checks["high-watermark-regression"].count for reported in output] == [1, 1]
+    assert [reported[SABOTAGED].checks["high-watermark-regression"].count for reported in output[1:]] == [1, 1]
+
+
+def test_no_pretest_hides_a_finding(output: Runs) -> None:
+    hidden = {name: hidden_parts(path, output.spark[name]) for name, path in output.paths.items()}
+    assert {name: parts for name, parts in hidden.items() if parts} == {}

@@ -1,10 +1,8 @@
-"""Settings files are read as Java reads them.
-
-Java.util.Properties, in the machine that runs Spark.
-"""
+"""Settings files are read as java.util.Properties reads them."""
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,12 +10,14 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from py4j.java_gateway import JavaGateway
 
-from audit.spark_session import Gateway
+from audit.java import find_java
+from audit.spark_home import class_path
 from emulator.settings.properties import NotProperties, read_properties
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 FILES = sorted((Path(__file__).parents[1] / "emulator" / "settings" / "files").iterdir())
 PIECES = (
@@ -27,9 +27,12 @@ PIECES = (
 
 
 @pytest.fixture(scope="module")
-def java(gateway: Gateway) -> Callable[[str], dict[str, str] | None]:
+def java() -> Iterator[Callable[[str], dict[str, str] | None]]:
     """The entries that java.util.Properties reads from a text; None: it refuses the text."""
-    jvm = gateway.connect().jvm
+    java = JavaGateway.launch_gateway(
+        classpath=class_path({}), java_path=str(find_java(os.environ).command), die_on_exit=True
+    )
+    jvm = java.jvm
 
     def load(text: str) -> dict[str, str] | None:
         properties = jvm.java.util.Properties()
@@ -40,7 +43,8 @@ def java(gateway: Gateway) -> Callable[[str], dict[str, str] | None]:
             return None
         return {str(name): str(properties.getProperty(name)) for name in properties.stringPropertyNames()}
 
-    return load
+    yield load
+    java.shutdown()
 
 
 def ours(text: str) -> dict[str, str] | None:

@@ -11,15 +11,13 @@ import pytest
 
 from audit.campaign_views import CAMPAIGN_VIEWS, ROWS_COLUMNS, ROWS_TABLE
 from audit.checks.check_registry import CHECKS
-from audit.event_groups import COLUMNS
-from audit.event_lines import read_lines
+from audit.derived_tables import FLOORS
 from audit.input import read_directory
+from audit.line_store import lines_in_files
 from audit.prepared import prepare
 from audit.query_names import QUERY_CHARACTERS_MAX, checked
 from audit.query_syntax import KEYWORDS
-from audit.questions import How, questions
-from audit.table_catalog import FLOORS
-from audit.tuning import tuned
+from audit.questions import How, parts_of, questions
 from audit.views import EVENT_COLUMNS, EVENTS, HIDDEN, VIEWS
 from tests.audit.sql_corpus import ODD
 from tests.audit.trace import dual_leader
@@ -237,14 +235,13 @@ def test_keywords_are_those_of_spark(spark: SparkSession) -> None:
 def test_queries_of_the_audit_pass(spark: SparkSession, tmp_path: Path) -> None:
     """The checks' queries, over the tables that they read."""
     run = read_directory(dual_leader().write(tmp_path))
-    with tuned(spark, small=True):
-        prepare(spark, [run], read_lines(spark, [run], COLUMNS))
+    prepare(spark, [run], lines_in_files(spark, [run], str(tmp_path / "lines")))
     names = [row["tableName"] for row in spark.sql("SHOW TABLES").collect()]
     tables = {name: dict(spark.table(name).dtypes) for name in names}
     checks = tuple(CHECKS.values())
     queries = [text for check in checks for text in (check.violations, check.evidence, check.counted) if text]
     queries += [query for floor in FLOORS for query in floor.values()]
-    queries += questions(checks, 20, How(tallied=False, wire=False))
+    queries += questions(parts_of(checks, How(tallied=True, wire=False)), 20)
     assert len(queries) > 40
     for query in queries:
         assert checked(query, tables).problem is None, query

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.cli.on_spark import LOT_MAX, WAVE_LOTS_MAX, archive_in, on_context, waves
+from emulator.cli.on_spark import LOT_MAX, WAVE_LOTS_MAX, archive_in, on_session, waves
 from emulator.exit_codes import UNKNOWN
 from emulator.judging.campaigns.campaign_runs import CampaignOptions, CampaignWorker
 from emulator.judging.campaigns.row import Row
@@ -46,7 +46,7 @@ def timeless(results: list[Row]) -> list[dict[str, object]]:
 
 @pytest.mark.spark
 def test_seeds_that_executors_play_are_as_those_that_are_played_here(spark: SparkSession) -> None:
-    with on_context(spark.sparkContext, CampaignWorker, REQUESTED, most=5) as play:
+    with on_session(spark, CampaignWorker, REQUESTED, most=5) as play:
         there = list(play(range(5)))
     here = CampaignWorker(REQUESTED)
     assert timeless(there) == timeless([here.play(seed) for seed in range(5)])

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from audit.concurrent_queries import AT_ONCE_MAX, side_by_side
-from audit.event_groups import TABLES
+from audit.derived_tables import FLOORS
 from audit.log_tables import LOGS
 from audit.small_tables import placed
-from audit.table_catalog import FLOORS, OF_EVENTS
+from audit.states import STATES
 from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -85,14 +85,11 @@ def test_an_interrupt_does_not_wait_for_the_others() -> None:
 
 
 def test_no_table_is_made_of_one_that_is_made_beside_it_or_later() -> None:
-    """Or it would be of the run that was audited before, or Spark would wait for itself."""
-    of_events = {name: "FROM lines" for floor in OF_EVENTS[1:] for name in floor}
-    of_events |= {"lines": "", "logs": LOGS}
-    floors = [*({name: of_events[name] for name in floor} for floor in OF_EVENTS), *FLOORS]
-    assert {*TABLES, "rest"} <= {*of_events}
-    for number, floor in enumerate(floors):
-        not_yet = {name for later in floors[number:] for name in later}
-        for name, query in floor.items():
+    """Or it would be of the run that was audited before."""
+    stages = [{"states": STATES, "logs": LOGS}, *FLOORS]
+    for number, stage in enumerate(stages):
+        not_yet = {name for later in stages[number:] for name in later}
+        for name, query in stage.items():
             read = set(re.findall(r"(?:FROM|JOIN)\s+(\w+)", re.sub(r"--(?!big).*", "", query)))
             assert not read & not_yet, (name, read & not_yet)
 

@@ -1,62 +1,41 @@
-"""Spark's failures, as one line."""
+"""Failures of Spark, as one line."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
-
 import pytest
-from py4j.protocol import Py4JError
+from grpc import RpcError
+from pyspark.errors import PySparkException
 
-from audit.spark_session import CAUSES_MAX, SparkFailed, spark_faults
+from audit.spark_session import SparkFailed, spark_faults
 
-GATEWAY: Any = SimpleNamespace(process=SimpleNamespace(poll=lambda: None))
-
-
-class JavaException:
-    """As py4j shows one."""
-
-    def __init__(self, message: str | None, cause: JavaException | None = None) -> None:
-        self.message, self.cause, self.asked = message, cause, 0
-
-    def toString(self) -> str:
-        return f"org.apache.spark.SparkException: {self.message}\n  at java.base"
-
-    def getMessage(self) -> str | None:
-        return self.message
-
-    def getCause(self) -> JavaException | None:
-        self.asked += 1
-        return self.cause
+OF_GRPC = """<_MultiThreadedRendezvous of RPC that terminated with:
+\tstatus = StatusCode.UNAVAILABLE
+\tdetails = "failed to connect to all addresses"
+\tdebug_error_string = "UNKNOWN:..."
+>"""
 
 
-class Failed(Py4JError):  # type: ignore[misc]
-    def __init__(self, java_exception: JavaException) -> None:
-        super().__init__("An error occurred while calling o7.parquet.")
-        self.java_exception = java_exception
-
-
-def reported(java_exception: JavaException) -> str:
-    with pytest.raises(SparkFailed) as failed, spark_faults(GATEWAY):
-        raise Failed(java_exception)
-    return str(failed.value)
+class Refused(RpcError):  # type: ignore[misc]
+    def __str__(self) -> str:
+        return OF_GRPC
 
 
 @pytest.mark.parametrize(
-    ("below", "message"),
+    ("error", "message"),
     [
-        (None, "Task failed while writing rows to file:/out"),
-        (JavaException(None), "Task failed while writing rows to file:/out"),
-        (JavaException("stage", JavaException("No space left on device\n  (Linux)")),
-         "Task failed while writing rows to file:/out: No space left on device"),
+        (PySparkException("\n[TABLE_OR_VIEW_NOT_FOUND] no t\n== SQL ==\nSELECT"), "[TABLE_OR_VIEW_NOT_FOUND] no t"),
+        (PySparkException(""), "PySparkException"),
+        (Refused(), "UNAVAILABLE: failed to connect to all addresses"),
+        (ConnectionResetError("reset"), "reset"),
     ],
-)  # fmt: skip
-def test_the_first_cause_is_reported_behind_sparks_message(below: JavaException | None, message: str) -> None:
-    output = reported(JavaException("Task failed while writing rows to file:/out", below))
-    assert output == f"Spark failed: org.apache.spark.SparkException: {message}"
+    ids=["of a query", "without a message", "of the connection", "of a socket"],
+)
+def test_a_failure_is_one_line(error: Exception, message: str) -> None:
+    with pytest.raises(SparkFailed) as failed, spark_faults():
+        raise error
+    assert str(failed.value) == f"Spark failed: {message}"
 
 
-def test_causes_in_a_circle_come_to_an_end() -> None:
-    circle = JavaException("a")
-    circle.cause = circle
-    assert reported(circle).endswith(": a") and circle.asked == CAUSES_MAX
+def test_other_errors_are_left_alone() -> None:
+    with pytest.raises(ValueError, match="mine"), spark_faults():
+        raise ValueError("mine")

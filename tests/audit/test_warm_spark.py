@@ -17,8 +17,8 @@ import psutil
 import pytest
 
 from audit import warm_spark
+from audit.spark_java import SparkNotStarted
 from audit.spark_keeper import SERVER_FILE, Server
-from audit.spark_session import GatewayError
 from audit.warm_spark import AT_ONCE_MAX, hold, is_running, is_wanted, own_folder, running, server_of, stop, used
 from tests.audit.trace import dual_leader
 from tests.patience import PATIENCE_S
@@ -38,8 +38,9 @@ except SparkFailed as failed:
 USES = """
 import sys
 from pathlib import Path
+from audit.spark_keeper import Launch
 from audit.warm_spark import used
-with used(Path(sys.argv[1]), float(sys.argv[2])) as server:
+with used(Path(sys.argv[1]), Launch(idle_s=float(sys.argv[2]))) as server:
     print(server.java_pid, flush=True)
     sys.stdin.read()
 """
@@ -166,7 +167,7 @@ def test_the_session_of_the_tests_ends_it(home: Path, shared: Server) -> None:
 def test_a_server_that_does_not_start_says_why(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
     problem = r"Spark's server did not start \(code 1\)\. It printed nothing\."
-    with pytest.raises(GatewayError, match=problem), used(folder):
+    with pytest.raises(SparkNotStarted, match=problem), used(folder):
         pass
 
 
@@ -180,5 +181,5 @@ def test_a_broken_file_is_no_server(text: str, folder: Path) -> None:
 
 def test_the_environment_chooses() -> None:
     assert is_wanted({}) and is_wanted({warm_spark.CHOICE: "warm"}) and not is_wanted({warm_spark.CHOICE: "cold"})
-    with pytest.raises(GatewayError, match="FAULTLINE_SPARK=hot: no such choice; expected warm or cold"):
+    with pytest.raises(SparkNotStarted, match="FAULTLINE_SPARK=hot: no such choice; expected warm or cold"):
         is_wanted({warm_spark.CHOICE: "hot"})

@@ -25,7 +25,7 @@ from pyspark_faultline.batch_reader import BatchReader
 from pyspark_faultline.range_partitions import ranges_in
 from pyspark_faultline.source_groups import EVENTS, GROUPS, QUARANTINE
 from tests.attack.test_hostile_runs import BROKEN, SOUND, TAILS, encoded, line_of, run_with
-from tests.audit.test_ahead import NASTY, changed
+from tests.audit.strange_lines import NASTY, changed
 from tests.audit.trace import Trace, dual_leader
 
 BLOCK_SIZES = (60, 700, 4 << 20)

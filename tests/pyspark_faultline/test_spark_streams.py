@@ -96,7 +96,7 @@ def test_a_query_of_selected_rows_has_those_of_a_filter(source: SparkSession, tm
 def test_errors_name_the_place_and_the_nearest(source: SparkSession, tmp_path: Path) -> None:
     run = dual_leader().write(tmp_path)
     with pytest.raises(PySparkException, match="group apends: unknown; nearest: appends"):
-        source.read.format("faultline").load(str(run), group="apends")
+        source.read.format("faultline").load(str(run), group="apends").count()
     with pytest.raises(PySparkException, match=f"{run}x: no such directory; nearest: {run}"):
         source.read.format("faultline").load(f"{run}x").count()
 

@@ -22,7 +22,7 @@ from emulator.runs.simulated import play
 from protocol.chance import Chance
 from pyspark_faultline import FaultlineDataSource
 from pyspark_faultline.source_groups import EVENTS, GROUPS, QUARANTINE
-from tests.audit.test_ahead import NASTY, changed
+from tests.audit.strange_lines import NASTY, changed
 from tests.audit.trace import dual_leader
 from verification.changed_evidence import changes
 from verification.changed_lines import torn

@@ -9,7 +9,6 @@ if a judge misses a mutant, where the table has no reason for it.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import tempfile
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from audit.audited_run import audit_runs
-from audit.spark_session import find_java, spark_session, start_gateway
+from audit.warm_spark import own_session
 from emulator.exit_codes import BROKEN, HELD
 from emulator.judging.judged import play_and_judge
 from emulator.runs.directory import prepare, write_simulated
@@ -86,8 +85,8 @@ def played(name: str, folder: Path) -> tuple[int, Verdict, Path]:
 
 def by_spark(runs: Sequence[Path], folder: Path) -> list[Verdict]:
     """All of them as one job."""
-    with start_gateway(find_java(os.environ), folder / "spark") as gateway:
-        return audit_runs(spark_session(gateway), runs, scratch=str(folder / "scratch"))
+    with own_session(folder / "spark") as spark:
+        return audit_runs(spark, runs, scratch=str(folder / "scratch"))
 
 
 def judged(names: Sequence[str], runs: int, first: int = 1) -> list[Row]:

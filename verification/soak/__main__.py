@@ -23,8 +23,11 @@ from rich.console import Console
 from audit.audited_run import audit_runs, write_verdict
 from audit.commands import verdict_text
 from audit.input import AuditInputError, find_runs
+from audit.java import NoJavaError
 from audit.report import write_report
-from audit.spark_session import GatewayError, NoJavaError, find_java, spark_session, start_gateway, tuning_for
+from audit.spark_java import SparkNotStarted, tuning_for
+from audit.spark_keeper import Launch
+from audit.warm_spark import own_session
 from emulator.cli.commands.live_up import UNUSABLE_INPUT
 from emulator.cluster.launch import NotUp
 from emulator.cluster.specification import resolved
@@ -50,15 +53,16 @@ WRITTEN_FROM_MINUTES = 5.0
 def audited(run: Path, tell: Tell) -> Verdict:
     """Audit as `faultline audit` does: verdict.json and report.html.
 
-    Raises AuditInputError, GatewayError, NoJavaError.
+    Raises AuditInputError, SparkNotStarted, NoJavaError.
     """
     tell("auditing with Spark")
     (directory,) = find_runs([run])
     with tempfile.TemporaryDirectory(prefix="faultline-audit-") as name:
         scratch = Path(name) / "scratch"
-        with start_gateway(find_java(os.environ), Path(name), tuning=tuning_for(directory.size_bytes)) as gateway:
-            scratch.mkdir()
-            (verdict,) = audit_runs(spark_session(gateway), [run], scratch=str(scratch))
+        scratch.mkdir()
+        launch = Launch(tuning=tuning_for(directory.size_bytes), idle_s=0.0, at_once=True)
+        with own_session(Path(name) / "spark", launch) as spark:
+            (verdict,) = audit_runs(spark, [run], scratch=str(scratch))
     write_verdict(verdict, run)
     write_report(run, verdict)
     return verdict
@@ -130,7 +134,7 @@ def main(arguments: list[str] | None = None) -> int:
         run = given.out or Path(name) / f"soak-{os.getpid()}"
         try:
             return judged(given, play(given, run, tell), tell, out)
-        except (NotUp, NotDone, GatewayError, NoJavaError, AuditInputError) as error:
+        except (NotUp, NotDone, SparkNotStarted, NoJavaError, AuditInputError) as error:
             print(f"soak: {error}", file=sys.stderr)
             return UNKNOWN
         except UNUSABLE_INPUT as error:

@@ -1,14 +1,13 @@
 """Spark for one run: the shared server if it runs, or a Java of the run's own.
 
-A Java of its own starts early, and plans the audit while the cluster works.
+A Java of its own starts early, while the cluster works.
 
 A failure of Spark costs only the verdict: the run is kept, and its verdict is *unknown* with the reason.
 """
 
-import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,7 @@ class Spark:
         self.problem = ""
 
     def get_ready(self) -> None:
-        """Open the session, and plan the audit."""
+        """Open the session."""
 
     def abandon(self) -> None:
         """Kill Spark: the run has ended without a verdict, and must not wait for a slow start."""
@@ -44,7 +43,7 @@ class Spark:
         """End Spark and drop its state. Idempotent."""
 
     def _audited(self) -> Verdict:
-        """Raises GatewayError, AuditInputError."""
+        """Raises SparkNotStarted, AuditInputError."""
         raise NotImplementedError
 
     def judge(self, scenario: str, began: float, played_s: float) -> tuple[dict[str, Any], int]:
@@ -62,12 +61,12 @@ class Spark:
 
     def _verdict(self, scenario: str) -> Verdict:
         from audit.input import AuditInputError
-        from audit.spark_session import GatewayError
+        from audit.spark_java import SparkNotStarted
 
         if not self.problem:
             try:
                 return self._audited()
-            except (GatewayError, AuditInputError) as error:
+            except (SparkNotStarted, AuditInputError) as error:
                 self.problem = str(error)
         return Verdict(
             run=self._run.name,
@@ -98,52 +97,54 @@ class OwnSpark(Spark):
     """A Java of the run's own. Raises SparkMissing."""
 
     def __init__(self, run: Path, scratch: Path) -> None:
-        from audit.spark_session import DEFAULT_MASTER, find_java, start_gateway
+        from audit.spark_session import DEFAULT_MASTER
 
         super().__init__(run, scratch)
         require_spark(DEFAULT_MASTER)
-        self._gateway = start_gateway(find_java(os.environ), scratch, background=True)
+        self._folder = scratch / "spark"
+        self._kept = ExitStack()
         self._session: Any = None
-        self._ahead: Any = None
         self._abandoned = False
         self._began = time.monotonic()
 
     def get_ready(self) -> None:
-        """Open the session and plan the audit.
+        """Start Java, while the processor is idle, and open the session.
 
         A warm-up by other audits would gain half a second, and cost 14 s of CPU (docs/audit-cost.md).
         """
-        from audit.checks.check_registry import CHECKS
-        from audit.query_warmup import Ahead
-        from audit.spark_session import GatewayError, spark_faults, spark_session
+        from audit.spark_java import SparkNotStarted
+        from audit.tuning import SMALL
+        from audit.warm_spark import OWN, own_session
 
         try:
-            with spark_faults(self._gateway):
-                self._session = spark_session(self._gateway, app_name="faultline")
-                self._ahead = Ahead(self._session, self._run, tuple(CHECKS.values()))
+            self._session = self._kept.enter_context(own_session(self._folder, OWN, SMALL, background=True))
         except Exception as error:
-            if not (self._abandoned or isinstance(error, GatewayError | OSError)):
+            if not (self._abandoned or isinstance(error, SparkNotStarted | OSError)):
                 raise
             self.problem = str(error)
         self.ready_s = round(time.monotonic() - self._began, 3)
 
     def abandon(self) -> None:
+        from audit.warm_spark import stop
+
         self._abandoned = True
-        self._gateway.process.kill()
+        stop(self._folder)
 
     def hurry(self) -> None:
-        self._gateway.to_foreground()
+        from audit.warm_spark import to_foreground
+
+        to_foreground(self._folder)
 
     def _audited(self) -> Verdict:
         from audit.audited_run import audit_runs
         from audit.spark_session import spark_faults
 
-        with spark_faults(self._gateway):
-            [verdict] = audit_runs(self._session, [self._run], scratch=str(self._scratch), ahead=self._ahead)
+        with spark_faults():
+            [verdict] = audit_runs(self._session, [self._run], scratch=str(self._scratch))
             return verdict
 
     def close(self) -> None:
-        self._gateway.close(at_once=True)
+        self._kept.close()
 
 
 @contextmanager

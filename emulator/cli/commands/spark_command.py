@@ -8,14 +8,14 @@ import msgspec
 import psutil
 
 from audit.java import NoJavaError
-from audit.spark_session import GatewayError
+from audit.spark_java import SparkNotStarted
 from audit.warm_spark import own_folder, running, stop, used
 from emulator.cli.commands.command_errors import reports_errors
 from emulator.cluster.state_home import NoStateHome
 from emulator.exit_codes import HELD
 
 
-@reports_errors("spark", NoJavaError, NoStateHome, unknown=(GatewayError,))
+@reports_errors("spark", NoJavaError, NoStateHome, unknown=(SparkNotStarted,))
 def spark_command(action: Literal["status", "start", "stop"] = "status", /, *, json: bool = False) -> int:
     """Show, start or stop the Spark server that commands share.
 

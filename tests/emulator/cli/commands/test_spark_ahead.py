@@ -1,8 +1,9 @@
 """Spark that gets ready beside a run: one which comes to nothing, or a Java which does."""
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -10,47 +11,44 @@ from emulator.cli.commands.spark_ahead import OwnSpark
 from tests.patience import PATIENCE_S
 
 
-class Java:
-    """A JVM that works until it is killed.
-    Then each call of it raises an error of its own.
-    """
+class Server:
+    """A server that starts until it is stopped. Then its start raises an error."""
 
     def __init__(self) -> None:
-        self.process, self.log_tail = self, lambda: ""
-        self.killed = threading.Event()
-        self.kill = self.killed.set
+        self.stopped = threading.Event()
 
-    def session(self, *_: object, **__: object) -> None:
-        if not self.killed.wait(PATIENCE_S):
-            raise AssertionError("the JVM was not killed")
-        raise RuntimeError("no answer: the JVM was killed")
+    @contextmanager
+    def session(self, *_: object, **__: object) -> Iterator[None]:
+        if self.stopped.wait(PATIENCE_S):
+            raise RuntimeError("no answer: the server was stopped")
+        yield
 
-    def poll(self) -> int | None:
-        return -9 if self.killed.is_set() else None
+    def stop(self, *_: object) -> bool:
+        self.stopped.set()
+        return True
 
 
 @pytest.fixture
-def java(monkeypatch: pytest.MonkeyPatch) -> Java:
-    made = Java()
-    monkeypatch.setattr("audit.spark_session.find_java", lambda _: SimpleNamespace())
-    monkeypatch.setattr("audit.spark_session.start_gateway", lambda *_, **__: made)
-    monkeypatch.setattr("audit.spark_session.spark_session", made.session)
+def server(monkeypatch: pytest.MonkeyPatch) -> Server:
+    made = Server()
+    monkeypatch.setattr("audit.warm_spark.own_session", made.session)
+    monkeypatch.setattr("audit.warm_spark.stop", made.stop)
     return made
 
 
-def test_an_unneeded_warm_up_ends_at_once_whatever_it_prints(java: Java, tmp_path: Path) -> None:
+def test_an_unneeded_warm_up_ends_at_once_whatever_it_prints(server: Server, tmp_path: Path) -> None:
     spark = OwnSpark(tmp_path, tmp_path)
     preparing = threading.Thread(target=spark.get_ready)
     preparing.start()
     spark.abandon()
     preparing.join(PATIENCE_S)
     assert not preparing.is_alive()
-    assert spark.problem == "no answer: the JVM was killed"
+    assert spark.problem == "no answer: the server was stopped"
 
 
-def test_a_bug_is_one_while_the_result_is_awaited(java: Java, tmp_path: Path) -> None:
-    java.kill()
-    with pytest.raises(RuntimeError, match="no answer: the JVM was killed"):
+def test_a_bug_is_one_while_the_result_is_awaited(server: Server, tmp_path: Path) -> None:
+    server.stop()
+    with pytest.raises(RuntimeError, match="no answer: the server was stopped"):
         OwnSpark(tmp_path, tmp_path).get_ready()
 
 
@@ -71,5 +69,5 @@ def test_a_java_that_does_not_start_costs_the_verdict_only(tmp_path: Path, monke
         spark.close()
     assert (code, verdict["valid"]) == (3, "unknown")
     [why] = verdict["unknown_because"]
-    assert f"Java ({java}) ended with code 1" in why and f"to retry: faultline audit {run}" in why
+    assert "Spark's server did not start" in why and "no" in why and f"to retry: faultline audit {run}" in why
     assert sorted(path.name for path in run.iterdir()) == ["events", "report.html", "verdict.json"]
