@@ -1125,7 +1125,7 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     client_aborts_after_older_epoch: Annotated[
         bool, Gate(since="2.7", source="TransactionManager.maybeTransitionToErrorState; KIP-588")
     ]
-    """A batch that is refused as of an older epoch needs an abort. Before, it fences the producer."""
+    """A batch refused as of an older epoch needs an abort; before, it fences the producer."""
     client_retries_coordinator_appends: Annotated[
         bool, Gate(since="3.3", source="TransactionManager.EndTxnHandler; KAFKA-14417")
     ]

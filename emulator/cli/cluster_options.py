@@ -7,6 +7,7 @@ from typing import Annotated, Final
 from cyclopts import Parameter
 
 from emulator.cli.play_options import Files, Listed, Setting, options
+from protocol.messages.workload_messages import RECORDS_PER_TRANSACTION, IsolationLevel
 
 Cluster = Annotated[str | None, Parameter(name="--cluster", help="A cluster's name, or its run's directory.")]
 Az = Annotated[
@@ -129,6 +130,10 @@ class ProduceOptions:
     client_version: str = ""
     """Use a producer of this version of Kafka's Java client, e.g. 2.8 or 3.9. It is idempotent
     by default since 3.0, where acks and retries allow it."""
+    transactional_id: str = ""
+    """Write all values in one transaction of this transactional.id, and commit it."""
+    abort: bool = False
+    """Abort the transaction instead."""
     az: Az = ""
     key_separator: str | None = None
     """Separator of key and value in each of the values; the producer's partitioner then chooses
@@ -148,6 +153,8 @@ class ConsumeOptions:
     broker: int | None = None
     """Fetch from this broker, even if it is not the leader."""
     az: Az = ""
+    isolation: IsolationLevel = "read_uncommitted"
+    """Isolation level: at read_committed without records of open and aborted transactions."""
 
 
 @options
@@ -183,6 +190,14 @@ class WorkloadOptions:
     """Also start consumers, which read every record."""
     azs: Annotated[Listed, Parameter(name="--az")] = ()
     """Only in this AZ; repeatable."""
+    transactional_id: str = ""
+    """Write in transactions; each client appends its name to this transactional.id."""
+    records_per_transaction: int = RECORDS_PER_TRANSACTION
+    """Number of records in each transaction."""
+    abort_ratio: float = 0.0
+    """Share of the transactions that are aborted, from 0 to 1."""
+    isolation: IsolationLevel = "read_uncommitted"
+    """Isolation level of the consumers."""
 
 
 CLUSTER: Final = ClusterOptions()

@@ -20,6 +20,7 @@ from emulator.settings.setting_registry import UnusableSetting, of_topic
 from emulator.topology import broker_name, identifier_of
 from emulator.worlds.network.node_supervisor import Cluster
 from protocol.ids import BrokerId, can_be_topic, topic_partition_text
+from protocol.messages.workload_messages import READ_COMMITTED_LEVEL
 from protocol.versions import UnknownVersion
 
 ELECTION_LIMIT_S = 30.0
@@ -129,7 +130,10 @@ class ClientWork:
             version = client_version_named(ask.client_version) if ask.client_version else ""
         except UnknownVersion as unknown:
             raise Refused(str(unknown)) from unknown
-        by_library = ask.idempotent or bool(ask.keys) or bool(version)
+        idempotent = ask.idempotent or bool(ask.transactional_id)
+        by_library = idempotent or bool(ask.keys) or bool(version)
+        if ask.abort and not ask.transactional_id:
+            raise Refused("abort is of a transaction: add --transactional-id NAME")
         if ask.keys and len(ask.keys) != len(ask.values):
             raise Refused(f"{len(ask.keys)} keys for {len(ask.values)} values")
         if ask.az or by_library:
@@ -137,30 +141,38 @@ class ClientWork:
         if broker is not None:
             broker_numbered(self._cluster.topology, broker)
             if by_library:
-                who = "an idempotent producer" if ask.idempotent else "a client's own producer"
+                who = "an idempotent producer" if idempotent else "a client's own producer"
                 raise Refused(f"{who} finds the leader by itself: leave out --broker")
         elif not by_library:
             broker = self._leader_by(ask.az, partition) if ask.az else self._leader(partition)
-        settings: dict[str, Any] = {"max.block.ms": max(ask.timeout_ms, 1_000)} if by_library else {}
+        settings: dict[str, Any] = {}
+        if by_library and not ask.transactional_id:  # the coordinator may be a topic that does not exist yet
+            settings["max.block.ms"] = max(ask.timeout_ms, 1_000)
         given = {"acks": ask.acks, "retries": ask.retries}
-        idempotent = ask.idempotent or (by_library and idempotent_by_default(self._kafka_version, version, given))
+        by_default = by_library and idempotent_by_default(self._kafka_version, version, given)
         step = m.Produce(
             broker=broker,
             values=tuple(ask.values),
-            acks=-1 if ask.idempotent else ask.acks,
-            retries=max(ask.retries, 1) if ask.idempotent else ask.retries,
+            acks=-1 if idempotent else ask.acks,
+            retries=max(ask.retries, 1) if idempotent else ask.retries,
             timeout_ms=ask.timeout_ms,
             socket_timeout_s=ask.timeout_ms / 1000 + 0.5,
-            idempotent=idempotent,
+            idempotent=idempotent or by_default,
             client_version=version,
+            transactional_id=ask.transactional_id,
+            ends=("abort",) if ask.abort else (),
             settings=settings,
             client=client,
             keys=tuple(ask.keys),
             partition=m.ANY_PARTITION if ask.keys else partition,
             topic=partition.rpartition("-")[0],
         )
-        attempts = await self._mailbox.do((step,), job)
-        return {"attempts": [dict(attempt) for attempt in attempts], "by": client or "outside every AZ"}
+        entries = [dict(entry) for entry in await self._mailbox.do((step,), job)]
+        attempts = [entry for entry in entries if entry["saw"] != "transaction"]
+        result: dict[str, Any] = {"attempts": attempts, "by": client or "outside every AZ"}
+        if ask.transactional_id:
+            result["transactions"] = [entry for entry in entries if entry["saw"] == "transaction"]
+        return result
 
     async def consume(self, ask: Consume, job: Job) -> dict[str, Any]:
         """Read records from an offset on, to the high watermark or a count. Raises Refused."""
@@ -172,17 +184,21 @@ class ClientWork:
             broker = self._leader_by(ask.az, partition) if ask.az else self._leader(partition)
         records: list[Any] = []
         result: dict[str, Any] = {"broker": broker, "partition": partition, "by": client or "outside every AZ"}
-        offset = ask.offset
+        offset, committed = ask.offset, ask.isolation == READ_COMMITTED_LEVEL
         while True:
-            step = m.Fetch(broker=broker, offset=offset, client=client, partition=partition)
+            step = m.Fetch(broker=broker, offset=offset, client=client, partition=partition, committed=committed)
             (entry,) = await self._mailbox.do((step,), job)
             found = entry["records"] or []
             records += found[: ask.records_max - len(records)]
+            before = offset
             if found:
                 offset = found[-1][0] + 1
             result |= {"error": entry["error"], "high_watermark": entry["high_watermark"], "records": records}
-            high_watermark = entry["high_watermark"]
-            if not found or len(records) >= ask.records_max or high_watermark is None or offset >= high_watermark:
+            end = entry["high_watermark"]
+            if committed and end is not None:
+                offset, end = max(offset, entry["next_offset"]), entry["last_stable_offset"]
+                result["last_stable_offset"] = end
+            if offset == before or len(records) >= ask.records_max or end is None or offset >= end:
                 return result
 
     # --- clients and leaders ---

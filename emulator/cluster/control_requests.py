@@ -11,6 +11,7 @@ import msgspec
 from emulator.exit_codes import HELD, UNKNOWN, UNUSABLE
 from emulator.faults.link_fault_kinds import AnyLinkFault, HealedKind
 from protocol.ids import FIRST_OFFSET, TOPIC_CHARACTERS_MAX, BrokerId, Offset
+from protocol.messages.workload_messages import RECORDS_PER_TRANSACTION, UNFINISHED_MAX, IsolationLevel
 
 HEAD_BYTES_MAX = 16 * 1024
 """Limit of a head, with the bytes that arrive together with it."""
@@ -183,6 +184,9 @@ class Produce(ControlRequest, frozen=True):
     A client in an AZ sends to the leader that its AZ's broker knows; from outside to the leader; or to `broker`, leader
     or not. Idempotent, with a `client_version`, or with `keys`, one for each value: by a client's own producer, which
     finds the leader by itself; with keys its partitioner chooses the partition.
+
+    With a `transactional_id` all values are one transaction, which is committed, or with `abort` aborted. The result's
+    `transactions` has its outcome.
     """
 
     topic: Word
@@ -194,6 +198,8 @@ class Produce(ControlRequest, frozen=True):
     timeout_ms: Annotated[int, msgspec.Meta(ge=1, le=600_000)] = 1_000
     idempotent: bool = False
     client_version: Word = ""
+    transactional_id: Word = ""
+    abort: bool = False
     az: Word = ""
     keys: Annotated[
         list[Annotated[str, msgspec.Meta(max_length=VALUE_BYTES_MAX)]], msgspec.Meta(max_length=VALUES_MAX)
@@ -203,7 +209,8 @@ class Produce(ControlRequest, frozen=True):
 class Consume(ControlRequest, frozen=True):
     """Read at most `records_max` records of a partition from `offset` on.
 
-    The broker is chosen as for Produce.
+    The broker is chosen as for Produce. At `isolation` read_committed records of open and aborted transactions are left
+    out.
     """
 
     topic: Word
@@ -212,6 +219,7 @@ class Consume(ControlRequest, frozen=True):
     records_max: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 100
     broker: Broker | None = None
     az: Word = ""
+    isolation: IsolationLevel = "read_uncommitted"
 
 
 class ElectPreferred(ControlRequest, frozen=True):
@@ -239,6 +247,9 @@ class StartWorkload(ControlRequest, frozen=True):
 
     `acks`, `retries`, `idempotent` None: the cluster's producer settings, else the default of a client of
     `client_version` ("": the newest). `keys`: number of keys, in turn; 0: none.
+
+    With a `transactional_id`, to which each client appends its name, `records_per_transaction` are one transaction. The
+    share `abort_ratio` of them is aborted. `isolation`: of the consumers.
     """
 
     name: Name
@@ -253,6 +264,10 @@ class StartWorkload(ControlRequest, frozen=True):
     settings: dict[str, SettingValue] = {}
     consumers: bool = True
     azs: Words = []
+    transactional_id: Word = ""
+    records_per_transaction: Annotated[int, msgspec.Meta(ge=1, le=UNFINISHED_MAX)] = RECORDS_PER_TRANSACTION
+    abort_ratio: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 0.0
+    isolation: IsolationLevel = "read_uncommitted"
 
 
 class StopWorkload(ControlRequest, frozen=True):

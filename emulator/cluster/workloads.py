@@ -22,6 +22,7 @@ from emulator.settings.setting_registry import BY_SCOPE, GROUP_OF, UnusableSetti
 from emulator.worlds.network.node_supervisor import Cluster
 from protocol.messages.message_base import Message
 from protocol.messages.workload_messages import (
+    READ_COMMITTED_LEVEL,
     SettingValue,
     StartWorkloadRequest,
     StartWorkloadResponse,
@@ -102,12 +103,18 @@ class Workloads:
             partitions=partitions,
             rate_per_s=ask.rate_per_s,
             settings=settings,
-            consumer_settings=self._consumers,
+            consumer_settings=self._consumers | self._isolation(ask),
             keys=ask.keys,
             value_bytes=ask.value_bytes,
             consumers=ask.consumers,
             client_version=ask.client_version,
+            transactional_id=ask.transactional_id,
+            records_per_transaction=ask.records_per_transaction,
+            abort_ratio=ask.abort_ratio,
         )
+
+    def _isolation(self, ask: StartWorkload) -> dict[str, Any]:
+        return {"isolation.level": ask.isolation} if ask.isolation == READ_COMMITTED_LEVEL else {}
 
     def _own(self, given: dict[str, SettingValue]) -> dict[str, Any]:
         """The producers' part of a workload's own settings. Raises Refused."""
@@ -161,7 +168,7 @@ class Workloads:
             for client, of_client in sorted(reports.items())
         }
         every = [one for of_client in reports.values() for one in of_client]
-        names = ("sent", "ok", "failed", "unknown", "skipped", "read")
+        names = ("sent", "ok", "failed", "unknown", "skipped", "read", "committed", "aborted")
         total = {name: sum(getattr(one, name) for one in every) for name in names}
         return {"clients": clients, "total": total, "silent": silent}
 

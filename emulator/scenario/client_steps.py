@@ -122,12 +122,16 @@ class StopWorkload(Step, frozen=True, kw_only=True):
 
 
 class Fetch(Step, frozen=True, kw_only=True):
-    """A consumer's fetch from `offset` at `broker`, on a fresh connection."""
+    """A consumer's fetch from `offset` at `broker`, on a fresh connection.
+
+    `committed`: at read_committed.
+    """
 
     broker: BrokerOrTarget
     offset: Offset
     client: str = ""
     partition: str | None = None
+    committed: bool = False
 
 
 class Consume(Step, frozen=True, kw_only=True):

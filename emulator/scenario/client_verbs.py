@@ -160,7 +160,11 @@ def _library_settings(k: Keys, node: Node) -> dict[str, object]:
 def fetch(k: Keys, at_s: float | None) -> Steps:
     broker, client = k.broker(), k.get("client", k.reader.client, "")
     offset = Offset(k.whole("offset", "offset", 0, high=OFFSET_MAX))
-    return [m.Fetch(broker=broker, offset=offset, client=client, partition=k.partition(), at_s=at_s)]
+    committed = k.get("committed", lambda n: k.reader.truth(n, "committed"), False)
+    step = m.Fetch(
+        broker=broker, offset=offset, client=client, partition=k.partition(), committed=committed, at_s=at_s
+    )
+    return [step]
 
 
 def list_offsets(k: Keys, at_s: float | None) -> Steps:

@@ -67,7 +67,10 @@ NOTHING = "none"
 COUNTS = (
     "sent", "ok", "failed", "unknown", "skipped", "read", "rebalances", "lost", "refused", "committed", "aborted",
 )  # fmt: skip
-"""Of a workload: from `rebalances` on of consumers that are members of a group, from `committed` on of transactions."""
+"""Of a workload.
+
+From `rebalances` on of members of a group, from `committed` on of transactions.
+"""
 
 ADMIN_VERBS = tuple(step.VERB for step in m.AdminStep.__subclasses__())
 

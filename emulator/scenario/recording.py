@@ -125,7 +125,8 @@ def do_entry(step: m.AnyStep) -> Entry | None:
         case m.Produce() | m.ProduceMessageSet() | m.LibraryProduce():
             return _produce_entry(step)
         case m.Fetch(broker=broker, offset=offset):
-            return {"do": "fetch", "broker": broker, "offset": offset, **_client(step.client, step.partition)}
+            level = {"isolation": "read_committed"} if step.committed else {}
+            return {"do": "fetch", "broker": broker, "offset": offset, **level, **_client(step.client, step.partition)}
         case m.Sleep(seconds=seconds):
             return {"do": "pause", "s": seconds}
         case m.Wait(called=called, limit_s=limit_s):
@@ -406,7 +407,7 @@ def _step(e: Entry, context: Context) -> m.AnyStep:
                 library=e["client"], broker=e["broker"], values=tuple(e["values"]), settings=e["settings"]
             )
         case "fetch":
-            return m.Fetch(broker=e["broker"], offset=e["offset"])
+            return m.Fetch(broker=e["broker"], offset=e["offset"], committed="isolation" in e)
         case "metadata":
             return m.AskMetadata(broker=e["broker"])
         case "snapshot":

@@ -285,7 +285,8 @@ VERBS: dict[str, Verb] = {
     ),
     "fetch": Verb(
         does="A consumer's fetch at a broker.",
-        read=client.fetch, keys=("broker", "offset", "client", "partition"), required=("broker",), short="broker",
+        read=client.fetch, keys=("broker", "offset", "client", "partition", "committed"), required=("broker",),
+        short="broker",
     ),
     "consume": Verb(
         does="A consumer of a group reads from the committed offset to the log's end, and leaves.",

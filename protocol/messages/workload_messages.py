@@ -38,6 +38,8 @@ SettingValue = str | int | float | bool
 Problem = Annotated[str, unit("text", "empty: none")]
 ErrorOrName = Annotated[Int32 | str, unit("error code", "or the name of an exception where no answer came")]
 Library = Literal["java", "librdkafka"]
+IsolationLevel = Literal["read_uncommitted", "read_committed"]
+READ_COMMITTED_LEVEL: Final = "read_committed"
 Acks = Annotated[int, Meta(ge=-1, le=1)]
 
 # Limits of one request: beyond these a client process would fill memory and disk with its own events.
@@ -142,7 +144,7 @@ class RecordReport(msgspec.Struct, omit_defaults=True):
 
 @register
 class ClientFetchRequest(Message):
-    """Read once from `offset` at a named broker."""
+    """Read once from `offset` at a named broker. `committed`: at read_committed."""
 
     API_KEY = 1402
     API_NAME = "ClientFetch"
@@ -153,11 +155,15 @@ class ClientFetchRequest(Message):
     socket_timeout_ms: Millis = 5_000
     max_wait_ms: Millis = 500
     max_bytes: Bytes = 1_048_576
+    committed: bool = False
 
 
 @register
 class ClientFetchResponse(Message):
-    """`high_watermark` and `records` None: no response."""
+    """`high_watermark` and `records` None: no response.
+
+    At read_committed: `next_offset`, after the last batch, delivered or not, and `last_stable_offset`; else -1.
+    """
 
     API_KEY = 1402
     API_NAME = "ClientFetch"
@@ -166,6 +172,8 @@ class ClientFetchResponse(Message):
     high_watermark: Offset64 | None = None
     records: list[RecordReport] | None = None
     problem: Problem = ""
+    next_offset: OffsetField = NO_OFFSET
+    last_stable_offset: OffsetField = NO_OFFSET
 
 
 @register

@@ -228,7 +228,8 @@ def _acks(text: str) -> Any:
 
 def _all_acknowledged(result: dict[str, Any]) -> int:
     last = {entry["value"]: entry["error"] for entry in result["attempts"] if entry["saw"] == "attempt"}
-    return HELD if all(error == 0 for error in last.values()) else BROKEN
+    ended = [one["error"] for one in result.get("transactions", [])]
+    return HELD if all(error == 0 for error in (*last.values(), *ended)) else BROKEN
 
 
 # --- as text --------------------------------------------------------------------------------------------------------
@@ -266,6 +267,10 @@ def _show_attempts(out: Console, result: dict[str, Any]) -> None:
         outcome = "acknowledged" if entry["error"] == 0 else "not acknowledged"
         which = f"attempt {entry['attempt']} " if entry["value"] in repeated else ""
         out.print(f"{entry['value']}: {which}{outcome}{by}{what}", markup=False)
+    for one in result.get("transactions", ()):
+        ended = "committed" if one["end"] == "commit" else "aborted"
+        text = ended if one["error"] == 0 else f"not {ended}: {error_text(one['error'])}"
+        out.print(f"transaction of {one['transactional_id']}: {text}", markup=False)
 
 
 def _show_records(out: Console, result: dict[str, Any]) -> None:
@@ -278,7 +283,8 @@ def _show_records(out: Console, result: dict[str, Any]) -> None:
     else:
         count, mark = len(result["records"]), result["high_watermark"]
         records = f"{count} record{'' if count == 1 else 's'}"
-        out.print(f"{records} of {result['partition']} at broker-{result['broker']}, high watermark {mark}")
+        stable = f", last stable offset {result['last_stable_offset']}" if "last_stable_offset" in result else ""
+        out.print(f"{records} of {result['partition']} at broker-{result['broker']}, high watermark {mark}{stable}")
 
 
 def _show_voter(out: Console, result: dict[str, Any]) -> None:
@@ -299,7 +305,8 @@ def _show_workloads(out: Console, result: dict[str, Any]) -> None:
     for client, status in result.get("clients", {}).items():
         for it in status["workloads"]:
             state = "runs" if it["running"] else "ended"
-            counts = ", ".join(f"{name} {it[name]}" for name in _counted(it["kind"]))
+            names = (*_counted(it["kind"]), *(name for name in ("committed", "aborted") if it.get(name)))
+            counts = ", ".join(f"{name} {it[name]}" for name in names)
             out.print(f"{status['az']} {client} {it['name']} ({state}): {counts}", markup=False)
     for client, why in result.get("silent", {}).items():
         out.print(f"{client}: unknown: {why}")

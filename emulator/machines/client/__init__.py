@@ -13,13 +13,16 @@ Reading order:
 - `connections`, `client_metadata`: lasting connections to brokers, and partitions' leaders.
 - `partitioner`: keys to partitions. `producer`, with `blocked_send`, `blocked_sends`, `accumulator`,
   `producer_batch`, `producer_sequences`, `producer_identity`: Kafka's producer.
+- `transaction_behaviour` (a version's), `transaction_errors`, `transaction_calls`, `transaction_requests`,
+  `transaction_messages`, `producer_transactions`: its transactions.
 - `consumer`, with `consumer_position`, `consumer_positioning` and `consumer_fetching`: Kafka's consumer.
 - committed offsets: `offset_store` (shared part), `coordinator` (look-up of it),
   `coordinator_offsets`, `znode_offsets`; `group_position`: their use by a consumer.
 - members of groups: `assignors` (assignment strategies), `group_member`; `subscribed_consumer`: a consumer that is
   one.
-- `workload_specs`, `client_workload`, `client_commands`, `group_commands`, `client_node`: a client process, with
-  workloads and single commands.
+- `workload_specs`, `workload_settings`, `workload_pace`, `client_workload`: workloads; `transaction_loop`,
+  `transactional_workload`, `transform_workload`, `transactional_produce`: those with transactions.
+- `client_commands`, `group_commands`, `client_node`: a client process, with workloads and single commands.
 - `client_requests`: the player's side of these.
 - `client_versions`: defaults of newer Java clients.
 """

@@ -198,7 +198,14 @@ class ClientCommands:
             records = None
             if fetched.records is not None:
                 records = [RecordReport(each.offset, each.leader_epoch, each.value) for each in fetched.records]
-            reply(out, ClientFetchResponse(fetched.error, fetched.high_watermark, records))
+            answer = ClientFetchResponse(
+                fetched.error,
+                fetched.high_watermark,
+                records,
+                next_offset=fetched.next_offset,
+                last_stable_offset=fetched.last_stable_offset,
+            )
+            reply(out, answer)
 
         self._direct.fetch(
             now,
@@ -210,6 +217,7 @@ class ClientCommands:
             socket_timeout_ms=request.socket_timeout_ms,
             max_wait_ms=request.max_wait_ms,
             max_bytes=request.max_bytes,
+            committed=request.committed,
             done=done,
         )
 

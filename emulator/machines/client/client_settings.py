@@ -17,11 +17,11 @@ from emulator.machines.client.transaction_behaviour import TransactionBehaviour,
 from emulator.settings.client_rules import broken_of_producer, too_rare_heartbeats
 from protocol.gates import gates_for
 from protocol.messages.replication_messages import READ_COMMITTED, READ_UNCOMMITTED
+from protocol.messages.workload_messages import READ_COMMITTED_LEVEL, IsolationLevel
 from protocol.records.compression import Compression
 from protocol.versions import since
 
 RETRIES_MAX = (1 << 31) - 1
-READ_COMMITTED_LEVEL = "read_committed"
 
 SequenceRecovery = Literal["reset", "retry", "bump"]
 """Reaction of an idempotent producer to errors 45 and 59.
@@ -135,7 +135,7 @@ class ConsumerSettings(ClientSettings, frozen=True, kw_only=True, forbid_unknown
     """zookeeper: the old consumer (up to 1.1), through a session of its own."""
     zookeeper_session_timeout_ms: float = 6_000.0
     auto_offset_reset: Literal["earliest", "latest", "none", "smallest", "largest"] = "latest"
-    isolation_level: Literal["read_uncommitted", "read_committed"] = "read_uncommitted"
+    isolation_level: IsolationLevel = "read_uncommitted"
     session_timeout_ms: int = 10_000
     heartbeat_interval_ms: int = 3_000
     max_poll_interval_ms: int = 300_000

@@ -124,13 +124,18 @@ class Attempt(msgspec.Struct, frozen=True):
 
 
 class Fetched(msgspec.Struct, frozen=True):
-    """Result of a fetch. Without a response `high_watermark` and `records` are None."""
+    """Result of a fetch. Without a response `high_watermark` and `records` are None.
+
+    At read_committed: `next_offset`, after the last entry, delivered or not, and `last_stable_offset`; else -1.
+    """
 
     operation: str
     broker: BrokerId
     error: ErrorOrName
     high_watermark: Offset | None
     records: tuple[FetchedRecord, ...] | None
+    next_offset: Offset = NO_OFFSET
+    last_stable_offset: Offset = NO_OFFSET
 
 
 class Described(msgspec.Struct, frozen=True):

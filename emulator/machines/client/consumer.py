@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from emulator.machines.client.client_metadata import MetadataCache
 from emulator.machines.client.client_operations import Operation, OperationLog
-from emulator.machines.client.client_settings import READ_COMMITTED_LEVEL, ConsumerSettings
+from emulator.machines.client.client_settings import ConsumerSettings
 from emulator.machines.client.client_state import Leader
 from emulator.machines.client.connections import BrokerConnections
 from emulator.machines.client.consumer_fetching import Fetching, OnRecords
@@ -28,6 +28,7 @@ from protocol.chance import Chance
 from protocol.errors import ErrorCode
 from protocol.ids import NO_OFFSET, Offset, TopicPartition
 from protocol.machine import Now
+from protocol.messages.workload_messages import READ_COMMITTED_LEVEL
 from protocol.outbox import Due, Outbox
 
 PARTITIONS_MAX = 10_000

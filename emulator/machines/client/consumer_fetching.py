@@ -7,12 +7,12 @@ which the policy decides (semantics 6).
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from emulator.machines.client.client_settings import READ_COMMITTED_LEVEL, ConsumerSettings, isolation_of
+from emulator.machines.client.client_settings import ConsumerSettings, isolation_of
 from emulator.machines.client.client_state import Failure, FetchedEntry, Leader
 from emulator.machines.client.connections import BrokerConnections
 from emulator.machines.client.consumer_position import Position, reset_timestamp
 from emulator.machines.client.consumer_positioning import Trouble
-from emulator.machines.client.fetched import read_undamaged
+from emulator.machines.client.fetched import read_undamaged, stable_offset
 from protocol.errors import ErrorCode
 from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, BrokerId, TopicPartition
 from protocol.machine import Now
@@ -24,6 +24,7 @@ from protocol.messages.replication_messages import (
     FetchRequest,
     FetchResponse,
 )
+from protocol.messages.workload_messages import READ_COMMITTED_LEVEL
 from protocol.outbox import Due, Outbox
 
 _EXPECTED = frozenset(
@@ -142,7 +143,7 @@ class Fetching:
             return
         position.operation.fetch_answered(now.mono_ms)
         committed = settings.isolation_level == READ_COMMITTED_LEVEL
-        stable = result.last_stable_offset if committed else NO_OFFSET
+        stable = stable_offset(result) if committed else NO_OFFSET
         position.high_watermark = result.high_watermark
         position.readable_end = stable if stable >= 0 else result.high_watermark
         if result.incomplete:

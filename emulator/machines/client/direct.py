@@ -22,14 +22,23 @@ from emulator.machines.client.client_state import (
 from emulator.machines.client.direct_offsets import DirectOffsets
 from emulator.machines.client.direct_write import DirectWrite
 from emulator.machines.client.exchange import WAITS, Exchanges
-from emulator.machines.client.fetched import read_entries
+from emulator.machines.client.fetched import passed_offset, read_entries, stable_offset
 from emulator.topology import broker_name
 from protocol.errors import ErrorCode
 from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, BrokerId, Offset
 from protocol.machine import Now
 from protocol.messages.leadership_messages import MetadataRequest, MetadataResponse
 from protocol.messages.message_base import Message
-from protocol.messages.replication_messages import CONSUMER_REPLICA_ID, FetchPartition, FetchRequest, FetchResponse
+from protocol.messages.replication_messages import (
+    CONSUMER_REPLICA_ID,
+    READ_COMMITTED,
+    READ_UNCOMMITTED,
+    FetchedPartition,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+)
+from protocol.messages.workload_messages import READ_COMMITTED_LEVEL
 from protocol.outbox import Outbox
 from protocol.records.compression import Compression
 from protocol.records.errors import CorruptRecord
@@ -120,12 +129,17 @@ class DirectClient:
         socket_timeout_ms: float = FETCH_SOCKET_TIMEOUT_MS,
         max_wait_ms: int = FETCH_MAX_WAIT_MS,
         max_bytes: int = FETCH_MAX_BYTES,
+        committed: bool = False,
     ) -> None:
-        """Read once, as a consumer, from `offset` on; at the log's end it takes `max_wait_ms`."""
+        """Read once, as a consumer, from `offset` on; at the log's end it takes `max_wait_ms`.
+
+        `committed`: at read_committed.
+        """
         self._exchanges.require_room()
         operation = self._operations.invoke(
-            out, kind="fetch", topic=topic, partition=partition, broker=broker, offset=offset
-        )
+            out, kind="fetch", topic=topic, partition=partition, broker=broker, offset=offset,
+            isolation=READ_COMMITTED_LEVEL if committed else "",
+        )  # fmt: skip
         operation.attempt_sent(out, broker=broker, timeout_ms=WAITS * socket_timeout_ms)
 
         def answered(now: Now, out: Outbox, answer: Message | Failure | None) -> None:
@@ -141,6 +155,7 @@ class DirectClient:
                 min_bytes=1,
                 max_bytes=max_bytes,
                 partitions=[FetchPartition(topic, partition, offset, max_bytes)],
+                isolation=READ_COMMITTED if committed else READ_UNCOMMITTED,
             ),
             timeout_ms=socket_timeout_ms,
             answered=answered,
@@ -205,20 +220,31 @@ def _read(
         operation.end(out, error=NO_ANSWER)
         return Fetched(operation.identifier, broker, answer.error, None, None)
     assert isinstance(answer, FetchResponse), answer
-    error, high_watermark, data, reason, topic_id = int(ErrorCode.UNKNOWN_SERVER_ERROR), NO_OFFSET, b"", "", ""
-    for result in answer.partitions:
-        if (result.topic, result.partition) == (operation.topic, operation.partition):
-            error, high_watermark, data = result.error, result.high_watermark, result.records
-            topic_id = result.topic_id
+    place = (operation.topic, operation.partition)
+    result = FetchedPartition(*place, int(ErrorCode.UNKNOWN_SERVER_ERROR))
+    for one in answer.partitions:
+        if (one.topic, one.partition) == place:
+            result = one
+    error, reason, next_offset = result.error, "", offset
+    stable = stable_offset(result) if operation.isolation else NO_OFFSET
     try:
-        entries = read_entries(data, offset)
+        aborted = (result.aborted,) if operation.isolation and result.aborted else ()
+        entries = read_entries(result.records, offset, *aborted)
+        next_offset = passed_offset(result.records, offset)
     except CorruptRecord as damage:
         entries, error, reason = [], int(ErrorCode.CORRUPT_MESSAGE), str(damage)
     for entry in entries:
-        operation.given(out, entry, high_watermark=high_watermark, broker=broker, topic_id=topic_id)
-    next_offset = entries[-1].next_offset if entries else offset
+        operation.given(
+            out,
+            entry,
+            high_watermark=result.high_watermark,
+            broker=broker,
+            topic_id=result.topic_id,
+            last_stable_offset=stable,
+        )
     epoch = entries[-1].leader_epoch if entries else EPOCH_UNKNOWN
     operation.attempt_ended(out, error=error, offset=next_offset, reason=reason, definite=True)
     operation.end(out, error=error, offset=next_offset, leader_epoch=epoch)
     records = tuple(record for entry in entries for record in entry.records)
-    return Fetched(operation.identifier, broker, error, high_watermark, records)
+    passed = next_offset if operation.isolation else NO_OFFSET
+    return Fetched(operation.identifier, broker, error, result.high_watermark, records, passed, stable)

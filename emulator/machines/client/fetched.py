@@ -13,7 +13,7 @@ import msgspec
 
 from emulator.machines.client.client_state import FetchedEntry, FetchedRecord
 from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, LeaderEpoch, Offset
-from protocol.messages.replication_messages import AbortedTransaction
+from protocol.messages.replication_messages import AbortedTransaction, FetchedPartition
 from protocol.records.errors import CorruptRecord
 from protocol.records.format import iter_headers, read_records
 from protocol.records.schema_fields import UnreadableRecord
@@ -24,9 +24,10 @@ _SPECIAL: Final = TRANSACTIONAL | CONTROL
 
 
 class FetchedEntries(msgspec.Struct):
-    """Entries in the order of the log. `next_offset`: after the last one read, delivered or not; -1: none was.
+    """Entries in the order of the log.
 
-    `leader_epoch`: of that one. `damaged`: the next one is.
+    `next_offset`: after the last one read, delivered or not; -1: none was. `leader_epoch`: of that one. `damaged`: the
+    next one is.
     """
 
     entries: list[FetchedEntry]
@@ -35,14 +36,29 @@ class FetchedEntries(msgspec.Struct):
     damaged: bool = False
 
 
-def read_entries(data: bytes, from_offset: Offset) -> list[FetchedEntry]:
+def read_entries(
+    data: bytes, from_offset: Offset, aborted: Sequence[AbortedTransaction] = ()
+) -> list[FetchedEntry]:
     """Entries of a fetch at `from_offset`, in the order of the log.
 
-    Raises protocol.records.errors.CorruptRecord if an entry is damaged.
+    `aborted`: of a response at read_committed. Raises protocol.records.errors.CorruptRecord if an entry is damaged.
     """
     fetched = FetchedEntries([])
-    _read(data, from_offset, (), fetched)
+    _read(data, from_offset, aborted, fetched)
     return fetched.entries
+
+
+def stable_offset(result: FetchedPartition) -> Offset:
+    """The last stable offset of a response, which leaves it out where it is the high watermark."""
+    return result.high_watermark if result.last_stable_offset < 0 else result.last_stable_offset
+
+
+def passed_offset(data: bytes, from_offset: Offset) -> Offset:
+    """The offset after the last whole entry, delivered or not; `from_offset` without one."""
+    passed = from_offset
+    for _, header in iter_headers(data):
+        passed = max(passed, header.next_offset)
+    return passed
 
 
 def read_undamaged(

@@ -1,4 +1,4 @@
-"""Transactions of a producer: the states of TransactionManager of Java's client. Semantics 12.7.
+"""Transactions of a producer: TransactionManager of Java's client. Semantics 12.7.
 
     uninitialized --init--> initializing --InitProducerId--> ready --begin--> in-transaction --commit--> committing
     in-transaction, committing --error--> abortable --abort--> aborting --EndTxn--> ready, or initializing
@@ -375,7 +375,10 @@ class Transactions:
             self._started = True
 
     def _offsets_answered(self, now: Now, out: Outbox, request: TransactionRequest, codes: list[int]) -> None:
-        """Handle the codes of offsets. If one is refused for now, all are sent again; Java sends the rest."""
+        """Handle the codes of offsets.
+
+        If one is refused for now, all are sent again; Java sends the rest.
+        """
         reaction, error = reaction_to_all(request.kind, codes, self._behaviour)
         operations = request.operations
         assert operations is not None, request.kind
@@ -385,7 +388,10 @@ class Transactions:
             self._calls.end(now, out, "", ("offsets",))
 
     def _ended(self, now: Now, out: Outbox, answer: EndTxnResponse | None = None) -> None:
-        """Complete the transaction. With transaction version 2 the answer has the next identity."""
+        """Complete the transaction.
+
+        With transaction version 2 the answer has the next identity.
+        """
         self._clear(out, "committed" if self._state == "committing" else "aborted")
         if answer is not None and answer.producer_id >= 0:
             self._sequences.restart(answer.producer_id, answer.producer_epoch)

@@ -9,7 +9,7 @@ from protocol.gates import gates_for
 from protocol.versions import since
 
 VERSION_2: Final = 2
-"""Transaction version that needs no AddPartitionsToTxn, and raises the epoch with each end (KIP-890)."""
+"""Transaction version with an epoch of its own for each transaction (KIP-890)."""
 
 _REQUEST_VERSIONS: Final = {
     "InitProducerId": (("0.11", 0), ("2.0.0", 1), ("2.4", 2), ("2.5", 3), ("2.7", 4), ("3.8", 5)),
@@ -19,7 +19,7 @@ _REQUEST_VERSIONS: Final = {
     "TxnOffsetCommit": (("0.11", 0), ("2.0.0", 1), ("2.1", 2), ("2.5", 3), ("3.8", 4)),
     "Produce": (("0.11", 3), ("1.0", 5), ("2.0.0", 6), ("2.1", 7), ("2.4", 8), ("2.8", 9), ("3.7", 10), ("3.8", 11)),
 }
-"""{request: its versions up to transaction version 1, each with the first release that has it}."""
+"""{request: its versions up to transaction version 1, each with its first release}."""
 _OF_VERSION_2: Final = {"EndTxn": 5, "TxnOffsetCommit": 5, "Produce": 12}
 
 

@@ -1,4 +1,4 @@
-"""Reactions of a transactional producer to errors: TransactionManager's handlers of Java's client.
+"""Reactions of a transactional producer to errors, as TransactionManager's handlers.
 
 *Abortable*: the application may only abort. *Fatal*: it may only close the producer. After some errors the producer
 also needs a new epoch, which it requests after the abort (KIP-360).

@@ -1,4 +1,4 @@
-"""An application's transactions, one after another, with the reactions that Kafka's documentation advises.
+"""An application's transactions, one after another, and its reactions to errors.
 
 It repeats a call that timed out, aborts after an abortable error, and after a fatal one closes the producer and starts
 another one. A fenced producer is not replaced: another application has its transactional id.
@@ -23,9 +23,10 @@ OnOver = Callable[[Now, Outbox, str], None]
 
 
 class TransactionLoop:
-    """Transactions of one transactional id. `make(name)` creates a producer; its `handled` is to call `look`.
+    """Transactions of one transactional id.
 
-    `opened` is called when a transaction has begun, `ended` when it has ended, `over` after the last one.
+    `make(name)` creates a producer, whose `handled` is to call `look`. `opened` is called when a transaction has begun,
+    `ended` when it has ended, `over` after the last one.
     """
 
     def __init__(

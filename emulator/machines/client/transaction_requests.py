@@ -1,7 +1,8 @@
-"""Requests of a transactional producer, one under way at a time (Sender.maybeSendAndPollTransactionalRequest).
+"""Requests of a transactional producer, one under way at a time.
 
-They wait by priority. While one is under way, waits for its pause, or for its coordinator, no batch leaves. A lost
-connection, and an answer that names no coordinator, lead to another look-up.
+Source: Sender.maybeSendAndPollTransactionalRequest. They wait by priority. While one is under way, waits for its pause,
+or for its coordinator, no batch leaves. A lost connection, and an answer that names no coordinator, lead to another
+look-up.
 """
 
 from collections.abc import Callable, Mapping

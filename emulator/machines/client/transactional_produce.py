@@ -1,4 +1,4 @@
-"""A command that writes values in transactions by a producer of its own, which it closes at the end.
+"""Command that writes values in transactions, by a producer of its own.
 
 It ends a transaction when all its records have ended. One that cannot be committed is aborted, and the next one
 follows. After a fatal error, or a call that timed out, the rest is not sent.

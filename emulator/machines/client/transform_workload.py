@@ -1,8 +1,8 @@
-"""Workload that consumes, transforms and produces: offsets and output in one transaction (KIP-98, KIP-447).
+"""Workload that consumes, transforms and produces in transactions (KIP-98, KIP-447).
 
-It polls between two transactions only. All that a poll returned, up to the number of records of a transaction, is
-written to the output with the offsets behind it. After an abort it begins again at the committed offsets. A rebalance
-waits for the transaction under way, as poll() is not called meanwhile.
+Output and offsets are one transaction. It polls between two transactions only. All that a poll returned, up to the
+number of records of a transaction, is written to the output with the offsets behind it. After an abort it begins again
+at the committed offsets. A rebalance waits for the transaction under way, as poll() is not called meanwhile.
 """
 
 from collections import deque

@@ -6,7 +6,6 @@ from typing import Any, Final
 import msgspec
 
 from emulator.machines.client.client_settings import (
-    READ_COMMITTED_LEVEL,
     ConsumerSettings,
     ProducerSettings,
     UnusableSetting,
@@ -18,7 +17,7 @@ from emulator.machines.client.client_versions import IDEMPOTENCE, SAFE_SINCE, wa
 from emulator.machines.client.transaction_behaviour import transaction_behaviour
 from emulator.machines.client.workload_specs import TRANSACTIONAL_ID
 from protocol.gates import gates_for
-from protocol.messages.workload_messages import RATE_MAX, WorkloadSpec
+from protocol.messages.workload_messages import RATE_MAX, READ_COMMITTED_LEVEL, WorkloadSpec
 from protocol.versions import UnknownVersion, since
 
 AUTO_COMMIT: Final = "enable.auto.commit"

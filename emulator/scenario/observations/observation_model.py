@@ -87,6 +87,7 @@ class Fetched(Saw, tag="fetch"):
 
     `high_watermark` and `records` are null where the socket timed out. A script about transactions has `batches` in
     their place (`emulator.storage.batch_entries`), and the aborted transactions: producer id, first offset.
+    `next_offset`: only at read_committed, after the last entry, delivered or not.
     """
 
     broker: int
@@ -94,6 +95,7 @@ class Fetched(Saw, tag="fetch"):
     high_watermark: int | None = None
     records: list[LogRecord] | None = None
     last_stable_offset: int | None = None
+    next_offset: int | None = None
     aborted: list[tuple[int, int]] | None = None
     batches: list[Any] | None = None
 

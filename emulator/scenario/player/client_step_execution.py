@@ -95,7 +95,7 @@ def fetch_order(
 ) -> Order:
     """A fetch by `client` from the broker of the step; the outcome is a Fetched."""
     broker = numbered(step.broker)
-    request = ClientFetchRequest(broker, *topic_partition, step.offset)
+    request = ClientFetchRequest(broker, *topic_partition, step.offset, committed=step.committed)
 
     def begin(done: Callable[[Any], None]) -> None:
         def answered(now: Now, out: Outbox, answer: Message | Failure) -> None:
@@ -106,7 +106,8 @@ def fetch_order(
             records = None
             if answer.records is not None:
                 records = tuple(FetchedRecord(r.offset, r.leader_epoch, r.value) for r in answer.records)
-            done(Fetched("", broker, answer.error, answer.high_watermark, records))
+            ends = answer.next_offset, answer.last_stable_offset
+            done(Fetched("", broker, answer.error, answer.high_watermark, records, *ends))
 
         asker.ask(out, client, request, answered)
 

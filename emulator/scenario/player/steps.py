@@ -223,7 +223,9 @@ class StepRunner:
         topic, partition = self._topic_partition(step.partition)
         if step.client:
             by_client: Fetched = yield fetch_order(stage.asker, stage.out, step.client, (topic, partition), step)
-            self._timeline.fetched(stage.now.mono_ms, by_client, self._partition(step.partition))
+            self._timeline.fetched(
+                stage.now.mono_ms, by_client, self._partition(step.partition), committed=step.committed
+            )
             return
 
         def begin(done: Callable[[Any], None]) -> None:
@@ -235,11 +237,12 @@ class StepRunner:
                 topic=topic,
                 partition=partition,
                 offset=step.offset,
+                committed=step.committed,
                 done=lambda now, out, fetched: done(fetched),
             )
 
         fetched: Fetched = yield Order(f"a fetch from {broker_name(numbered(step.broker))}", begin)
-        self._timeline.fetched(stage.now.mono_ms, fetched, self._partition(step.partition))
+        self._timeline.fetched(stage.now.mono_ms, fetched, self._partition(step.partition), committed=step.committed)
 
     def _metadata(self, step: m.AskMetadata) -> Steps:
         stage = self._stage

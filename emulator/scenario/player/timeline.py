@@ -71,7 +71,9 @@ class Timeline:
         """[error or null, offset] of each value."""
         self.add(at_ms, {"saw": "idempotent-producer-result", "result": results, **self._where(partition)})
 
-    def fetched(self, at_ms: float, fetched: Fetched, partition: str) -> None:
+    def fetched(self, at_ms: float, fetched: Fetched, partition: str, *, committed: bool = False) -> None:
+        """An entry; of a fetch at read_committed with its next and the last stable offset."""
+        ends = {"next_offset": fetched.next_offset, "last_stable_offset": fetched.last_stable_offset}
         records = (
             None
             if fetched.records is None
@@ -82,6 +84,7 @@ class Timeline:
             {
                 "saw": "fetch", "broker": fetched.broker, "error": fetched.error,
                 "high_watermark": fetched.high_watermark, "records": records, **self._where(partition),
+                **(ends if committed else {}),
             },
         )  # fmt: skip
 

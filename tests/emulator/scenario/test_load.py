@@ -105,6 +105,17 @@ GOOD: list[tuple[str, m.AnyStep]] = [
                       settings={"enable.idempotence": True, "linger.ms": 0})),
     ("produce: {client: az-1, values: [a, b], acks: all, every_s: 0.5, settings: {batch.size: 1}}",
      m.Produce(broker=None, client="client-1", values=("a", "b"), acks=-1, every_s=0.5, settings={"batch.size": 1})),
+    ("produce: {client: az-1, transactional_id: tx, values: [a, b], acks: all, records_per_transaction: 1, "
+     "partitions: [t-0, t-1], ends: [commit, open]}",
+     m.Produce(broker=None, client="client-1", values=("a", "b"), acks=-1, transactional_id="tx",
+               records_per_transaction=1, partitions=("t-0", "t-1"), ends=("commit", "open"))),
+    ("workload: {name: w, group: g, output: t, transactional_id: tx, records_per_transaction: 5, "
+     "group_metadata: false, producers: false}",
+     m.Workload(name="w", group="g", output="t", transactional_id="tx", records_per_transaction=5,
+                group_metadata=False, producers=False)),
+    ("workload: {name: w, transactional_id: tx, abort_ratio: 0.25}",
+     m.Workload(name="w", transactional_id="tx", abort_ratio=0.25)),
+    ("fetch: {broker: 1, committed: true}", m.Fetch(broker=BrokerId(1), offset=Offset(0), committed=True)),
     ("consume: g", m.Consume(group="g")),
     ("consume: {group: g, partitions: [t-0, t-1], old: true, settings: {auto.offset.reset: smallest}, at_least_s: 3, "
      "limit_s: 9, client: az-2}",

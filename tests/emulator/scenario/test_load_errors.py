@@ -196,7 +196,8 @@ def test_bad_step(step: str, message: str) -> None:
     ("expectation", "message"),
     [
         ("{attempts: {values: [a], error: 0}}", "5:5: an expectation needs 'text'"),
-        ("{text: x}", "5:5: an expectation has one subject (attempts, fetch, consume, commit, committed, workload, "
+        ("{text: x}", "5:5: an expectation has one subject (attempts, transaction, fetch, consume, commit, committed, "
+         "workload, "
          "metadata, list_offsets, wait, admin, snapshot, state, quorum, controller, partitions, isr_changes, check, "
          "measure); found none"),
         ("{text: x, partitions: {leaders_apart: -2}}",
