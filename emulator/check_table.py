@@ -110,6 +110,7 @@ CHECKS: Final[dict[str, CheckRecord]] = {
         CheckRecord(name="group-ahead-of-log", settings=("records",), despite=("crashes",)),
         CheckRecord(name="committed-offset-regression"),
         CheckRecord(name="lost-commit", settings=("writes", "records")),
+        CheckRecord(name="unrequested-commit", settings=("writes", "records")),
         CheckRecord(name="torn-commit", settings=("writes", "records")),
         CheckRecord(name="aborted-read", settings=("batches read", "records")),
         CheckRecord(name="dirty-read", settings=("batches read", "records")),

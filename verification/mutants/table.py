@@ -284,6 +284,11 @@ MUTANTS: dict[str, Mutant] = {
         patches=transaction_patches.commits_are_aborts,
         check="lost-commit", scenario=TRANSACTIONS, version="2.8", unseen=NO_TRANSACTIONS,
     ),
+    "aborts-are-commits": Mutant(
+        wrong="a coordinator commits what it says it aborts",
+        patches=transaction_patches.aborts_are_commits,
+        check="unrequested-commit", scenario=TRANSACTIONS, version="2.8", unseen=NO_TRANSACTIONS,
+    ),
     "the-other-marker": Mutant(
         wrong="one broker writes the other marker",
         patches=transaction_patches.one_broker_writes_the_other_marker,

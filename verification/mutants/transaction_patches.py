@@ -31,6 +31,17 @@ def commits_are_aborts() -> Patches:
     return [(transaction_coordinator, "end_of", end_of)]
 
 
+def aborts_are_commits() -> Patches:
+    """A coordinator prepares a commit where it acknowledges an abort."""
+    right = transaction_ends.end_of
+
+    def end_of(*of: Any) -> Any:
+        state = right(*of)
+        return TransactionState.PREPARE_COMMIT if state == TransactionState.PREPARE_ABORT else state
+
+    return [(transaction_coordinator, "end_of", end_of)]
+
+
 def one_broker_writes_the_other_marker() -> Patches:
     """A broker writes COMMIT for ABORT, and ABORT for COMMIT."""
     right = MarkerWrites._append

@@ -71,6 +71,21 @@ def lost_commit(truth: Truth) -> Iterator[Violation]:
             yield Violation(write.topic_partition, write.offset, text, details)
 
 
+@oracle_check("unrequested-commit", "changes of clients' transactions", client_transactions, reads="transactions")
+def unrequested_commit(truth: Truth) -> Iterator[Violation]:
+    """One acknowledged record with a COMMIT marker behind it, of a transaction that its client did not commit."""
+    commits = ("committing", "committed")
+    called = {name for name, one in truth.transactions.items() if any(it.change in commits for it in one.changes)}
+    for write, one in _written(truth):
+        if one.end is not None and one.end.kind == "commit" and write.transaction not in called:
+            text = (
+                f"{write.operation} is committed by the marker at offset {one.end.first}, and its client did not "
+                f"commit {write.transaction}"
+            )
+            details = {"operation": write.operation, "transaction": write.transaction}
+            yield Violation(write.topic_partition, write.offset, text, details)
+
+
 @oracle_check("torn-commit", "changes of clients' transactions", client_transactions, reads="transactions")
 def torn_commit(truth: Truth) -> Iterator[Violation]:
     """One transaction of a client with records under COMMIT and under ABORT markers."""

@@ -55,6 +55,7 @@ NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
     "group-ahead-of-log": (GROUPS,),
     "committed-offset-regression": (GROUPS,),
     "lost-commit": (TRANSACTIONS,),
+    "unrequested-commit": (TRANSACTIONS,),
     "torn-commit": (TRANSACTIONS,),
     "aborted-read": (TRANSACTIONS,),
     "dirty-read": (TRANSACTIONS,),

@@ -5,8 +5,9 @@ from emulator.judging.oracle.judge import judge_truth, unknown_outcomes
 from emulator.judging.oracle.truth import Truth
 from tests.emulator.judging.oracle.truths import PLACE, given, healthy, write
 
-OF_CLIENTS = ("lost-commit", "torn-commit", "duplicate-commit", "output-without-offsets", "offsets-without-output")
-OF_TRANSACTIONS = (*OF_CLIENTS, "zombie-write", "hanging-transaction")
+OF_CLIENTS = ("lost-commit", "unrequested-commit", "torn-commit", "duplicate-commit")
+OF_TRANSFORMS = ("output-without-offsets", "offsets-without-output")
+OF_TRANSACTIONS = (*OF_CLIENTS, *OF_TRANSFORMS, "zombie-write", "hanging-transaction")
 OF_A_QUORUM = ("dual-quorum-leader", "metadata-divergence", "quorum-high-watermark")
 
 
@@ -58,7 +59,7 @@ def test_a_verdict_has_the_number_of_subjects() -> None:
         "too-few-copies": (3, "records acknowledged with acks=all before a long enough quiescent period"),
         **dict.fromkeys(("aborted-read", "dirty-read"), (3, "batches read")),
         **dict.fromkeys(("zombie-write", "hanging-transaction"), (0, "transactional batches and markers appended")),
-        **dict.fromkeys(OF_CLIENTS, (0, "changes of clients' transactions")),
+        **dict.fromkeys((*OF_CLIENTS, *OF_TRANSFORMS), (0, "changes of clients' transactions")),
     }
 
 
