@@ -1,7 +1,7 @@
 """`faultline explain RUN VALUE|OFFSET`: a record's history as a chain of causes.
 
-The chain has the record's sends, appends, acknowledgements and truncations; in KRaft mode also elections, ISR changes
-and fenced brokers between the first and the last of them.
+The chain has the record's sends, appends, acknowledgements and truncations, and its transaction; in KRaft mode also
+elections, ISR changes and fenced brokers between the first and the last of them.
 """
 
 import sys
@@ -13,6 +13,7 @@ import msgspec
 
 from emulator.cli.commands.command_errors import CommandFailed, reports_errors
 from emulator.cli.commands.explain_metadata import METADATA, committed_states, registrations
+from emulator.cli.commands.explain_transactions import TRANSACTIONS, with_transactions
 from emulator.exit_codes import HELD
 from emulator.runs.run_events import LeftOut, Line, NoEvents, TooManyEvents, by_topic_partition, left_out_lines, read
 from protocol.errors import error_name
@@ -23,7 +24,7 @@ from protocol.numbers import number_in
 FOLLOWED = (
     "operation_invoked", "attempt_sent", "attempt_ended", "operation_ended",
     "batch_appended", "duplicate_answered", "log_truncated", "high_watermark_moved",
-    "log_loaded", "log_created", "log_deleted", *METADATA,
+    "log_loaded", "log_created", "log_deleted", *METADATA, *TRANSACTIONS,
 )  # fmt: skip
 NODE_WIDTH = 10
 NO_ANSWER = -2
@@ -103,7 +104,11 @@ def lives_of(events: list[Line], subject: str) -> dict[str, list[Moment]]:
     named = {
         name: [
             Moment(name, event["at_ms"], event["node"], text, event["cause"])
-            for event, text in _with_metadata(list(lives[topic_partition]), of_each[topic_partition], of_brokers)
+            for event, text in _with_metadata(
+                with_transactions(list(lives[topic_partition]), of_each[topic_partition], events),
+                of_each[topic_partition],
+                of_brokers,
+            )
         ]
         for topic_partition in sorted(lives)
         if (name := _partition_name(*topic_partition))

@@ -73,7 +73,7 @@ def lost_commit(truth: Truth) -> Iterator[Violation]:
 
 @oracle_check("unrequested-commit", "changes of clients' transactions", client_transactions, reads="transactions")
 def unrequested_commit(truth: Truth) -> Iterator[Violation]:
-    """One acknowledged record with a COMMIT marker behind it, of a transaction that its client did not commit."""
+    """One acknowledged record under a COMMIT marker that its client did not request."""
     commits = ("committing", "committed")
     called = {name for name, one in truth.transactions.items() if any(it.change in commits for it in one.changes)}
     for write, one in _written(truth):

@@ -49,6 +49,30 @@ def test_a_lost_record_is_followed_to_its_truncation(
     ]
 
 
+def test_a_record_of_a_transaction_is_followed_to_its_marker(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """txn-delayed-end: the late EndTxn commits c, and the application aborts it."""
+    prepare(tmp_path)
+    simulate_into(tmp_path, resolve(find_scenario("txn-delayed-end"), "3.9"), 1)
+    assert explain_command(tmp_path, "c") == 0
+    lines = printed_lines(capsys)
+    story = [
+        "client-0   begins transaction 2 of payments",
+        "client-0   is about to write 'c', acks=all",
+        "broker-1   writes: payments is Ongoing (t-0)",
+        "broker-2   high watermark 4: consumers at read_uncommitted may read it",
+        "broker-1   writes: payments is PrepareCommit (t-0)",
+        "broker-2   appends COMMIT at offset 4: consumers at read_committed may read it",
+        "broker-0   copies COMMIT at offset 4",
+        "client-0   calls abortTransaction",
+        "client-0   the producer is at its end: InvalidTxnStateException",
+    ]
+    assert [line for line in lines if line in story] == story
+    assert explain_command(tmp_path, "b", partition="t-0") == 0
+    assert "client-0   its commit is acknowledged" in printed_lines(capsys)
+
+
 def test_lines_that_are_no_events_are_not_a_run_in_which_nothing_was_sent(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
