@@ -8,8 +8,9 @@ events (`audit.event_lines.problem_of`, as for a whole run), and returns the fol
 Source would allow byte positions as offsets. It needs PyArrow, 170 MiB on disk, and ten processes of Python beside the
 virtual machine, 0.6 GiB; a step took twice as long.)
 
-Spark keeps a list of all files that it ever took. So after QUERY_STEPS steps another query takes over, with a list of
-its own, and nothing grows with the length of the run.
+The events lie in Spark's memory sink, a table of the query; a function of ours for each batch would run in another
+process (Spark Connect). Spark keeps that table, and a list of all files that it ever took. So another query takes over
+after QUERY_STEPS steps or QUERY_ROWS rows, and nothing grows with the length of the run.
 """
 
 from __future__ import annotations
@@ -39,11 +40,14 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 QUERY_STEPS: Final = 500
+QUERY_ROWS: Final = 50_000
 LOOK: Final = "100 milliseconds"
 """Interval at which Spark looks for a file; `step` waits until it is processed."""
 REASONS_MAX: Final = 20
 """Maximum of reasons per step; the most frequent first."""
 NAME_SEPARATOR: Final = "\t"
+PIECE: Final = "_piece"
+"""Column with the name of the step's file."""
 STREAM_SETTINGS: Final = {
     "spark.sql.streaming.minBatchesToRetain": "2",
     "spark.sql.streaming.numRecentProgressUpdates": "2",
@@ -88,7 +92,8 @@ class Stream:
         self._query: StreamingQuery | None = None
         self.queries = 0
         self._steps = 0
-        self._read: list[Read] = []
+        self._rows = 0
+        """Rows in the query's table."""
 
     def warm_up(self) -> None:
         """Make the first step, which takes seconds, without lines."""
@@ -96,25 +101,30 @@ class Stream:
 
     def step(self, pieces: Sequence[Piece]) -> Read:
         """Process pieces. Raises Spark's errors."""
-        if self._query is None or self._steps >= QUERY_STEPS:
+        if self._query is None or self._steps >= QUERY_STEPS or self._rows >= QUERY_ROWS:
             self._begin()
         assert self._query is not None
         self._steps += 1
-        write_whole(self._pieces / f"{self._steps}.lines", b"".join(map(_named, pieces)))
+        piece = f"{self._steps}.lines"
+        write_whole(self._pieces / piece, b"".join(map(_named, pieces)))
         self._query.processAllAvailable()
-        assert len(self._read) == 1, "one file is one micro-batch"
-        return self._read.pop()
+        return self._read(self._spark.table(self._table).where(F.col(PIECE) == piece))
 
     def close(self) -> None:
         """Stop the query. Idempotent."""
         if self._query is not None:
             query, self._query = self._query, None
             query.stop()
+            self._spark.catalog.dropTempView(self._table)
             shutil.rmtree(self._own, ignore_errors=True)
 
     @property
     def _own(self) -> Path:
         return self._scratch / f"query-{self.queries}"
+
+    @property
+    def _table(self) -> str:
+        return f"followed_{self.queries}"
 
     @property
     def _pieces(self) -> Path:
@@ -123,7 +133,7 @@ class Stream:
     def _begin(self) -> None:
         self.close()
         self.queries += 1
-        self._steps = 0
+        self._steps = self._rows = 0
         self._pieces.mkdir(parents=True)
         text = (
             self._spark.readStream.format("text")
@@ -132,26 +142,26 @@ class Stream:
             .option(LONGEST_LINE, LINE_BYTES_MAX * 2)
             .option("cleanSource", "delete")
             .load(str(self._pieces))
+            .select("value", F.col("_metadata.file_name").alias(PIECE))
         )
         self._query = (
             followed(parsed(text, self._run))
-            .writeStream.foreachBatch(self._batch)
+            .writeStream.format("memory")
+            .queryName(self._table)
             .option("checkpointLocation", str(self._own / "checkpoint"))
             .trigger(processingTime=LOOK)
             .start()
         )
 
-    def _batch(self, lines: DataFrame, _: int) -> None:
-        """Process a batch: events, and the count of broken lines, as a rule 0, in one pass.
-
-        Spark calls it in a thread of its own while `step` waits.
-        """
+    def _read(self, lines: DataFrame) -> Read:
+        """Events of a step, and the count of broken lines, as a rule 0, in one pass."""
         about = Observation()
         observed = lines.observe(about, F.count_if(F.col(PROBLEM).isNotNull()).alias("broken"))
         rows = observed.where(F.col(PROBLEM).isNull()).select(*Event._fields).collect()
         events, total = [Event._make(row) for row in rows], about.get["broken"]
         broken = self._broken(lines) if total else []
-        self._read.append(Read(events, broken, total - sum(one.lines for one in broken)))
+        self._rows += len(events) + total
+        return Read(events, broken, total - sum(one.lines for one in broken))
 
     @staticmethod
     def _broken(lines: DataFrame) -> list[Broken]:
@@ -162,16 +172,17 @@ class Stream:
 
 
 def parsed(text: DataFrame, run: RunDirectory) -> DataFrame:
-    """Each line that `_named` wrote as COLUMNS, FILE, PROBLEM and its text."""
+    """Each line that `_named` wrote as COLUMNS, FILE, PROBLEM, PIECE and its text."""
     schema = spark_schema(dict.fromkeys((*ENVELOPE, *COLUMNS))).add(UNPARSED, T.StringType())
     options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": UNPARSED}
     parts = text.select(
+        PIECE,
         F.substring_index("value", NAME_SEPARATOR, 1).alias(FILE),
         F.expr(f"substr(value, instr(value, '{NAME_SEPARATOR}') + 1)").alias("_line"),
     ).where(F.trim("_line") != "")
-    lines = parts.select(FILE, "_line", F.from_json("_line", schema, options).alias("parsed"))
-    lines = lines.select(FILE, F.expr(f"left(make_valid_utf8(_line), {LINE_SHOWN_MAX})").alias("_line"), "parsed.*",
-                         F.expr("is_valid_utf8(_line)").alias("_valid"))  # fmt: skip
+    lines = parts.select(PIECE, FILE, "_line", F.from_json("_line", schema, options).alias("parsed"))
+    shown = F.expr(f"left(make_valid_utf8(_line), {LINE_SHOWN_MAX})").alias("_line")
+    lines = lines.select(PIECE, FILE, shown, "parsed.*", F.expr("is_valid_utf8(_line)").alias("_valid"))
     # From a text, Spark parses leniently what is not UTF-8.
     lines = lines.withColumn(UNPARSED, F.expr(f"IF(_valid, `{UNPARSED}`, _line)"))
     return lines.withColumn(PROBLEM, problem_of(lines, [run]))
@@ -182,7 +193,7 @@ def followed(lines: DataFrame) -> DataFrame:
     produces = ~F.col("event").isin(*PRODUCES) | (F.col("kind") == "produce")
     paths = (F.col("event") != "znode_changed") | F.col("path").rlike(PATHS)
     wanted = F.col(PROBLEM).isNotNull() | (F.col("event").isin(*FOLLOWED) & produces & paths)
-    return lines.where(wanted).select(*Event._fields, FILE, "_line", PROBLEM)
+    return lines.where(wanted).select(*Event._fields, PIECE, FILE, "_line", PROBLEM)
 
 
 def _named(piece: Piece) -> bytes:
