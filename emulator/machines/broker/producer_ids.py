@@ -1,6 +1,7 @@
 """Producer ids of one broker.
 
-With ZooKeeper they are unique per broker and life, without Kafka's blocks in a znode. In KRaft the controller allocates
+With ZooKeeper they are unique per broker and life, without Kafka's blocks in a znode; after PRODUCER_IDS_PER_LIFE the
+broker has none until it is started again. In KRaft the controller allocates
 blocks (KIP-730). The next block is requested when the present one is nine tenths used.
 
 Source: ZkProducerIdManager, RPCProducerIdManager.
@@ -44,8 +45,9 @@ class ProducerIds:
     def take(self) -> Work[int]:
         """The next producer id. Raises Refusal while there is none."""
         if not self._context.gates.producer_ids_from_controller:
+            if self._taken == PRODUCER_IDS_PER_LIFE - 1:  # the next ones are another broker's
+                raise Refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE)
             self._taken += 1
-            assert self._taken < PRODUCER_IDS_PER_LIFE
             return (self._context.broker * 1_000 + self.incarnation) * PRODUCER_IDS_PER_LIFE + self._taken
         if self._next == self._end and self._block is None:
             self._request()

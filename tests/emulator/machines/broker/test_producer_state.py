@@ -2,6 +2,7 @@
 
 import pytest
 
+from emulator.machines.broker import producer_ids
 from emulator.machines.broker.producer_state import SEQUENCE_BOUND, ProducerState
 from protocol.errors import ErrorCode
 from protocol.gates import gates_for
@@ -158,3 +159,11 @@ def test_producer_ids_are_unique_per_broker_and_life() -> None:
         for _ in range(3):
             ids.add(bench.answer(bench.ask(InitProducerIdRequest()), InitProducerIdResponse).producer_id)
     assert len(ids) == 9
+
+
+def test_a_broker_without_producer_ids_left_refuses_and_lives(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(producer_ids, "PRODUCER_IDS_PER_LIFE", 3)
+    bench = Bench()
+    answers = [bench.answer(bench.ask(InitProducerIdRequest()), InitProducerIdResponse) for _ in range(4)]
+    refused = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert [answer.error for answer in answers] == [ErrorCode.NONE, ErrorCode.NONE, refused, refused]
