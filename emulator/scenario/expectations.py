@@ -43,7 +43,7 @@ OF_TRANSACTIONS = (
     "ProducerFencedException", "InvalidProducerEpochException", "TransactionAbortedException",
     "TransactionAbortableException", "InvalidTxnStateException", "InvalidPidMappingException",
     "InvalidTxnTimeoutException", "OutOfOrderSequenceException", "UnknownProducerIdException",
-    "FencedInstanceIdException",
+    "FencedInstanceIdException", "TransactionalIdAuthorizationException",
 )  # fmt: skip
 """Exceptions of transactional producers."""
 

@@ -21,6 +21,7 @@ from emulator.worlds.simulated.latency_model import Draws
 from protocol.chance import Chance
 from protocol.machine import TimerKey
 from protocol.records.offset_commits import OFFSETS_TOPIC
+from protocol.records.transaction_states import TRANSACTIONS_TOPIC
 
 BROKER_KEYS = frozenset(
     {"broker", "of", "leader", "controller", "seen_by", "assignment", "members", "brokers", "isr", "live_brokers"}
@@ -29,12 +30,14 @@ BROKER_KEYS = frozenset(
 """Fields of steps, conditions and expectations that hold ids of brokers, or lists of them."""
 NODE_KEYS = frozenset({"node", "az", "between", "opened_by", "to", "source", "client", "replicas", "azs"})
 """The same for names of nodes and AZs."""
-TOPIC_KEYS = frozenset({"topic", "partition", "partitions", "targets"})
+TOPIC_KEYS = frozenset({"topic", "partition", "partitions", "targets", "output"})
 """The same for topics and partitions; `targets` holds both, (partition, replicas) each."""
 NEW_IDS = (917, 702, 83)
 """Of up to three brokers: neither in this order nor in that of their digits.
 Below those of dedicated controllers.
 """
+_OUTPUT = re.compile(r"[^.]+-\d+@\d+")
+"""A value that a consume-transform-produce loop writes: the place of its input."""
 SHIFTED_MAX = 10
 """More than there are dedicated controllers."""
 NEW_IDS_OF_MANY = (917, 702, 813, 283, 611, 409)
@@ -45,7 +48,7 @@ class Renaming(msgspec.Struct, frozen=True, dict=True):
     """Old and new names of a scenario.
     `brokers`: {old id: new id}, those of dedicated controllers included. `shift` is added to the numbers of session
     servers, controllers and clients: a vote goes to the highest server id (semantics 5.3), so their order stays.
-    `azs`: {old number: new}. `topic` and `value` come before the old ones; Kafka's own topic keeps its name.
+    `azs`: {old number: new}. `topic` and `value` come before the old ones; Kafka's own topics keep their names.
     """
 
     brokers: Mapping[int, int] = {}
@@ -102,8 +105,8 @@ class Renaming(msgspec.Struct, frozen=True, dict=True):
         if key in NODE_KEYS:
             return self.name(part)
         if key == "values":
-            return self.value + part
-        if key in TOPIC_KEYS and part != ANY_PARTITION and not part.startswith(OFFSETS_TOPIC):
+            return (self.topic if _OUTPUT.fullmatch(part) else self.value) + part
+        if key in TOPIC_KEYS and part != ANY_PARTITION and not part.startswith((OFFSETS_TOPIC, TRANSACTIONS_TOPIC)):
             return self.topic + part
         return part
 

@@ -80,6 +80,16 @@ TIES = {
     "rolling-restart": FIRST_CONTACT,
     "retry-duplicates": FIRST_CONTACT,
     "retry-duplicates-idempotent": FIRST_CONTACT,
+    "txn-coordinator-cut-off": PLACED,
+    "txn-coordinator-dies": PLACED,
+    "txn-delayed-end": PLACED,
+    "txn-late-produce": PLACED,
+    "txn-leader-killed": PLACED,
+    "txn-log-too-few-replicas": PLACED,
+    "txn-marker-offline": PLACED,
+    "txn-times-out": PLACED,
+    "txn-transform-zombie": PLACED,
+    "txn-zombie": PLACED,
 }
 """{scenario: the rule by which the order of brokers' ids counts}.
 These get other ids in the same order.
