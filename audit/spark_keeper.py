@@ -29,7 +29,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
-from typing import Final
+from typing import BinaryIO, Final
 
 import msgspec
 
@@ -112,7 +112,7 @@ def keep(folder: Path, launch: Launch) -> int:
             lock.write(msgspec.json.encode(mine()))
             java, token = find_java(os.environ, alone=is_local(launch.master)), secrets.token_hex(32)
             with _java(java, folder, launch, token) as process:
-                port = _port(process, folder)
+                port = _port(process, folder, launch.idle_s)
                 server = Server(mine(), process.pid, port, token)
                 write_whole(folder / SERVER_FILE, msgspec.json.encode(server), mode=0o600)
                 _wait(process, folder, launch.idle_s, unused)
@@ -173,15 +173,30 @@ def _java(java: Java, folder: Path, launch: Launch, token: str) -> Iterator[subp
         shutil.rmtree(folder / "tmp", ignore_errors=True)
 
 
-def _port(process: subprocess.Popen[bytes], folder: Path) -> int:
-    """The port where Spark listens, when it does. Raises _Ends: it does not."""
+def _port(process: subprocess.Popen[bytes], folder: Path, idle_s: float) -> int:
+    """The port where Spark listens, when it does.
+
+    Raises _Ends: it does not, or the only command that was to use it was killed.
+    """
     deadline = time.monotonic() + START_TIMEOUT_S
-    while process.poll() is None and time.monotonic() < deadline:
-        with contextlib.suppress(FileNotFoundError):
-            if (found := STARTED.search((folder / LOG_FILE).read_bytes())) is not None:
-                return int(found[1])
-        time.sleep(POLL_S)
+    with (folder / USERS_FILE).open("ab") as users:
+        while process.poll() is None and time.monotonic() < deadline:
+            with contextlib.suppress(FileNotFoundError):
+                if (found := STARTED.search((folder / LOG_FILE).read_bytes())) is not None:
+                    return int(found[1])
+            if idle_s == 0 and _is_unused(users):
+                raise _Ends
+            time.sleep(POLL_S)
     raise _Ends
+
+
+def _is_unused(users: BinaryIO) -> bool:
+    try:
+        fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    fcntl.flock(users, fcntl.LOCK_UN)
+    return True
 
 
 def _wait(process: subprocess.Popen[bytes], folder: Path, idle_s: float, unused: threading.Event) -> None:

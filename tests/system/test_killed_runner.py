@@ -67,7 +67,8 @@ class Runner:
             raise AssertionError(f"it goes on:\n{self.process.communicate()[0]}") from None
         _, alive = psutil.wait_procs(family, timeout=PATIENCE_S)
         assert alive == [], f"outlived the runner: {alive}"
-        assert self.left() == [], "started while the runner ended, and outlived it"
+        _, alive = psutil.wait_procs(self.left(), timeout=PATIENCE_S)  # its Spark's keeper sees that it has ended
+        assert alive == [], f"started while the runner ended, and outlived it: {alive}"
         assert "Traceback" not in out, out
         return out
 
