@@ -49,6 +49,8 @@ FOLDERS: Final = "spark"
 START_FILE: Final = "start"
 POLL_S: Final = 0.02
 STOP_TIMEOUT_S: Final = 20.0
+LOCAL_RETRIES: Final = 3
+"""Tries of a call after this machine's server refused a connection, one second in all: its Java has ended."""
 
 CHOICE: Final = "FAULTLINE_SPARK"
 """Environment variable: `warm` or `cold` (each command has a Spark of its own)."""
@@ -265,7 +267,10 @@ def warm_session(settings: Mapping[str, str] | None = None, *, lasting: bool = F
         raise SparkNotStarted(
             f"no folder for Spark's server: {error}; --cold starts a Spark for this command"
         ) from error
-    with used(folder, lasting=lasting) as server, remote_session(server.url, settings) as session:
+    with (
+        used(folder, lasting=lasting) as server,
+        remote_session(server.url, settings, retries=LOCAL_RETRIES) as session,
+    ):
         yield session
 
 
@@ -287,25 +292,34 @@ def own_session(
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
     try:
-        with used(folder, launch, background=background) as server, remote_session(server.url, settings) as session:
+        with (
+            used(folder, launch, background=background) as server,
+            remote_session(server.url, settings, retries=LOCAL_RETRIES) as session,
+        ):
             yield session
     finally:
         stop(folder, STOP_TIMEOUT_S + launch.end_timeout_s)
 
 
 @contextmanager
-def remote_session(url: str, settings: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
+def remote_session(
+    url: str, settings: Mapping[str, str] | None = None, *, retries: int | None = None
+) -> Iterator[SparkSession]:
     """A session of a Spark Connect server. `url`: sc://HOST:PORT and its options.
 
-    An interrupt ends its queries, too. Raises SparkFailed: the server does not answer, or failed.
+    `retries`: tries of a call after a connection was refused; None: Spark's own, which take ten minutes. An interrupt
+    ends its queries, too. Raises SparkFailed: the server does not answer, or failed.
     """
     from pyspark.sql import SparkSession
+    from pyspark.sql.connect.client.retries import DefaultPolicy
 
     mode = os.environ.get("SPARK_CONNECT_MODE_ENABLED")
     session: SparkSession | None = None
     try:
         with spark_faults():
             session = SparkSession.builder.remote(url).config(map={**(settings or {})}).create()
+            if retries is not None:
+                session.client.set_retry_policies([DefaultPolicy(max_retries=retries)])
             yield session
     except KeyboardInterrupt:
         if session is not None:
