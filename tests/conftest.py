@@ -110,7 +110,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     from audit.spark_keeper import Launch
     from audit.warm_spark import own_session
 
-    launch = Launch(master="local[2]", idle_s=0.0, at_once=True)
+    # One session judges the traces of 400 tests, and of runs that are called big: its plans fill an ordinary heap.
+    launch = Launch(master="local[2]", idle_s=0.0, at_once=True, jvm_options=("-Xmx2560m",))
     with own_session(tmp_path_factory.mktemp("spark"), launch) as session:
         yield session
 
