@@ -50,7 +50,7 @@ START_FILE: Final = "start"
 POLL_S: Final = 0.02
 STOP_TIMEOUT_S: Final = 20.0
 LOCAL_RETRIES: Final = 3
-"""Tries of a call after this machine's server refused a connection, one second in all: its Java has ended."""
+"""Tries of a call that this machine's server refuses, one second in all: it has ended."""
 
 CHOICE: Final = "FAULTLINE_SPARK"
 """Environment variable: `warm` or `cold` (each command has a Spark of its own)."""
