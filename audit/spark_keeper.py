@@ -101,9 +101,7 @@ def keep(folder: Path, launch: Launch) -> int:
     unused = threading.Event()
     signal.signal(signal.SIGHUP, lambda number, frame: unused.set())
     with (folder / KEEPER_FILE).open("ab", buffering=0) as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not locked(lock, fcntl.LOCK_EX | fcntl.LOCK_NB):
             return 0
         if os.fork() > 0:
             return 0  # the child has the lock
@@ -184,18 +182,18 @@ def _port(process: subprocess.Popen[bytes], folder: Path, idle_s: float) -> int:
             with contextlib.suppress(FileNotFoundError):
                 if (found := STARTED.search((folder / LOG_FILE).read_bytes())) is not None:
                     return int(found[1])
-            if idle_s == 0 and _is_unused(users):
+            if idle_s == 0 and locked(users, fcntl.LOCK_EX | fcntl.LOCK_NB):
                 raise _Ends
             time.sleep(POLL_S)
     raise _Ends
 
 
-def _is_unused(users: BinaryIO) -> bool:
+def locked(file: BinaryIO, how: int) -> bool:
+    """Lock the file; False: another process has it, and `how` does not wait."""
     try:
-        fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, how)
     except BlockingIOError:
         return False
-    fcntl.flock(users, fcntl.LOCK_UN)
     return True
 
 
@@ -208,9 +206,7 @@ def _wait(process: subprocess.Popen[bytes], folder: Path, idle_s: float, unused:
             time.sleep(POLL_S)
         else:
             unused.wait(min(IDLE_POLL_S, max(idle_s, POLL_S)))
-        try:
-            fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not locked(users, fcntl.LOCK_EX | fcntl.LOCK_NB):
             used = time.monotonic()
             continue
         if unused.is_set() or _used_at(users.fileno(), used) + idle_s < time.monotonic():

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import psutil
@@ -28,7 +28,7 @@ import psutil
 from audit.java import NoJavaError, find_java, is_local
 from audit.spark_home import archive_path
 from audit.spark_java import SparkNotStarted, in_background, require_master, tail_of
-from audit.spark_keeper import KEEPER_FILE, KEEPER_LOG, LOG_FILE, SERVER_FILE, USERS_FILE, Launch, Server
+from audit.spark_keeper import KEEPER_FILE, KEEPER_LOG, LOG_FILE, SERVER_FILE, USERS_FILE, Launch, Server, locked
 from audit.spark_session import spark_faults
 from emulator.cluster.state_home import NoStateHome, state_home
 from emulator.identity import Identity, standing_of
@@ -132,16 +132,8 @@ def _shared_launch() -> Launch:
 def _take_turn(folder: Path, stack: ExitStack) -> None:
     """Wait until fewer than AT_ONCE_MAX commands use the server."""
     turns = [stack.enter_context((folder / f"turn-{number}").open("ab")) for number in range(AT_ONCE_MAX)]
-    if not any(_locked(turn, fcntl.LOCK_EX | fcntl.LOCK_NB) for turn in turns):
-        _locked(turns[os.getpid() % AT_ONCE_MAX], fcntl.LOCK_EX)
-
-
-def _locked(file: BinaryIO, how: int) -> bool:
-    try:
-        fcntl.flock(file, how)
-    except BlockingIOError:
-        return False
-    return True
+    if not any(locked(turn, fcntl.LOCK_EX | fcntl.LOCK_NB) for turn in turns):
+        locked(turns[os.getpid() % AT_ONCE_MAX], fcntl.LOCK_EX)
 
 
 def _found(folder: Path, launch: Launch, background: bool) -> Server:
@@ -163,7 +155,7 @@ def _started(folder: Path, launch: Launch, background: bool) -> Server:
         ).returncode  # fmt: skip
     with (folder / KEEPER_FILE).open("ab") as keeper:
         # The keeper gives up when Java takes too long.
-        while code == 0 and not _locked(keeper, fcntl.LOCK_EX | fcntl.LOCK_NB):
+        while code == 0 and not locked(keeper, fcntl.LOCK_EX | fcntl.LOCK_NB):
             if (server := server_of(folder)) is not None:
                 return server
             time.sleep(POLL_S)
@@ -220,7 +212,7 @@ def _keeper_of(folder: Path) -> Identity | None:
     path = folder / KEEPER_FILE
     while path.exists():
         with path.open("ab") as lock:
-            if _locked(lock, fcntl.LOCK_EX | fcntl.LOCK_NB):
+            if locked(lock, fcntl.LOCK_EX | fcntl.LOCK_NB):
                 return None
         with suppress(NotRegular, *UNDECODABLE):
             return msgspec.json.decode(read_regular(path), type=Identity)
