@@ -11,7 +11,7 @@ from emulator.machines.client.coordinator_offsets import CoordinatorOffsets
 from emulator.machines.client.offset_store import OffsetStore
 from emulator.machines.client.producer import Producer
 from emulator.machines.client.subscribed_consumer import SubscribedConsumer
-from emulator.machines.client.workload_pace import Pace, Stopped, count_outcome, next_record
+from emulator.machines.client.workload_pace import Pace, Stopped, count_outcome, next_record, note_problem
 from emulator.machines.client.workload_settings import consuming_settings, producing_settings
 from protocol.chance import Chance
 from protocol.errors import ErrorCode, error_name
@@ -20,7 +20,6 @@ from protocol.machine import Now
 from protocol.messages.workload_messages import WorkloadReport, WorkloadSpec
 from protocol.outbox import Outbox
 
-PROBLEMS_MAX = 100
 
 class ProduceWorkload:
     """Sends numbered values at a rate, partitions in turn. Raises UnusableSetting."""
@@ -128,7 +127,7 @@ class ConsumeWorkload:
 
         def left(now: Now, out: Outbox, error: int | str) -> None:
             if error:
-                self._note(f"the last commit: {error_name(error) if isinstance(error, int) else error}")
+                note_problem(self._report, f"the last commit: {error_name(error) if isinstance(error, int) else error}")
             self._report.running = False
             stopped(now, out, self.report)
 
@@ -142,13 +141,10 @@ class ConsumeWorkload:
         self._report.read += sum(len(entry.records) for entry in entries)
 
     def _problem(self, now: Now, out: Outbox, problem: ReadProblem) -> None:
-        self._note(
+        note_problem(
+            self._report,
             f"{topic_partition_text(problem.topic, problem.partition)} at offset {problem.offset}: {problem.error}"
         )
 
     def _failed(self, now: Now, out: Outbox, error: str) -> None:
-        self._note(f"group {self._spec.group}: the membership ended: {error}")
-
-    def _note(self, problem: str) -> None:
-        if len(self._report.problems) < PROBLEMS_MAX:
-            self._report.problems.append(problem)
+        note_problem(self._report, f"group {self._spec.group}: the membership ended: {error}")

@@ -6,7 +6,6 @@ at the committed offsets. A rebalance waits for the transaction under way, as po
 """
 
 from collections import deque
-from typing import Final
 
 from emulator.machines.client.client_operations import OperationLog
 from emulator.machines.client.client_state import NO_MEMBER, FetchedEntry, FetchedRecord, Sent
@@ -15,7 +14,7 @@ from emulator.machines.client.offset_store import Committed
 from emulator.machines.client.producer import Producer
 from emulator.machines.client.subscribed_consumer import SubscribedConsumer
 from emulator.machines.client.transaction_loop import TransactionLoop
-from emulator.machines.client.workload_pace import Stopped, count_outcome
+from emulator.machines.client.workload_pace import Stopped, count_outcome, note_problem
 from emulator.machines.client.workload_settings import transforming_settings
 from protocol.chance import Chance
 from protocol.errors import error_name
@@ -23,8 +22,6 @@ from protocol.ids import Offset, TopicPartition, topic_partition_text
 from protocol.machine import Now
 from protocol.messages.workload_messages import WorkloadReport, WorkloadSpec
 from protocol.outbox import Due, Outbox
-
-PROBLEMS_MAX: Final = 100
 
 
 class TransformWorkload:
@@ -116,7 +113,7 @@ class TransformWorkload:
         if not self._report.running:
             return
         if error:
-            self._note(f"offsets of group {self._spec.group}: {error}")
+            note_problem(self._report, f"offsets of group {self._spec.group}: {error}")
             self._loop.failed(now, out, error)
         else:
             self._loop.commit(now, out)
@@ -147,7 +144,7 @@ class TransformWorkload:
 
     def _is_over(self, now: Now, out: Outbox, reason: str) -> None:
         if reason:
-            self._note(f"transactions ended: {reason}")
+            note_problem(self._report, f"transactions ended: {reason}")
 
         def left(now: Now, out: Outbox, error: int | str) -> None:
             self._report.running = False
@@ -165,12 +162,8 @@ class TransformWorkload:
 
     def _problem(self, now: Now, out: Outbox, problem: ReadProblem) -> None:
         where = topic_partition_text(problem.topic, problem.partition)
-        self._note(f"{where} at offset {problem.offset}: {problem.error}")
+        note_problem(self._report, f"{where} at offset {problem.offset}: {problem.error}")
 
     def _membership_ended(self, now: Now, out: Outbox, error: int | str) -> None:
         name = error_name(error) if isinstance(error, int) else error
-        self._note(f"group {self._spec.group}: the membership ended: {name}")
-
-    def _note(self, problem: str) -> None:
-        if len(self._report.problems) < PROBLEMS_MAX:
-            self._report.problems.append(problem)
+        note_problem(self._report, f"group {self._spec.group}: the membership ended: {name}")

@@ -21,6 +21,8 @@ DUE_MARGIN: Final = 1e-6
 Stopped = Callable[[Now, Outbox, WorkloadReport], None]
 """Callback: a workload has stopped."""
 
+PROBLEMS_MAX: Final = 100
+
 
 class Pace:
     """Calls `send` at a rate, paced from the start, so that lateness does not add up.
@@ -98,3 +100,9 @@ def count_outcome(report: WorkloadReport, sent: Sent) -> None:
             report.failed += 1
         case _:
             report.unknown += 1
+
+
+def note_problem(report: WorkloadReport, problem: str) -> None:
+    """Add a problem, up to PROBLEMS_MAX."""
+    if len(report.problems) < PROBLEMS_MAX:
+        report.problems.append(problem)
