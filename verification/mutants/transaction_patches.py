@@ -22,22 +22,20 @@ BROKER = 1
 
 def commits_are_aborts() -> Patches:
     """A coordinator prepares an abort where it acknowledges a commit."""
-    right = transaction_ends.end_of
-
-    def end_of(*of: Any) -> Any:
-        state = right(*of)
-        return TransactionState.PREPARE_ABORT if state == TransactionState.PREPARE_COMMIT else state
-
-    return [(transaction_coordinator, "end_of", end_of)]
+    return _prepares(TransactionState.PREPARE_ABORT, TransactionState.PREPARE_COMMIT)
 
 
 def aborts_are_commits() -> Patches:
     """A coordinator prepares a commit where it acknowledges an abort."""
+    return _prepares(TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
+
+
+def _prepares(wrong: TransactionState, instead_of: TransactionState) -> Patches:
     right = transaction_ends.end_of
 
     def end_of(*of: Any) -> Any:
         state = right(*of)
-        return TransactionState.PREPARE_COMMIT if state == TransactionState.PREPARE_ABORT else state
+        return wrong if state == instead_of else state
 
     return [(transaction_coordinator, "end_of", end_of)]
 
