@@ -23,6 +23,8 @@ _ROW = re.compile(r"^\| (\d+(?:\.\d+)+) \|", re.MULTILINE)
 _NOT_YET = "**Not yet:**"
 _NOT_BUILT = "not built"
 _PATH = re.compile(r"`([a-z_/]+\.py)`")
+_MAY_NAME = re.compile(r"semantics(\.md)?\s+\d", re.IGNORECASE)
+_WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 _HEAD = """# Rules and their tests
 
@@ -98,13 +100,24 @@ def citations(path: Path, page: Page = "semantics") -> Mapping[str, set[str]]:
     "" is the module itself.
     """
     found: defaultdict[str, set[str]] = defaultdict(set)
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            name = "" if isinstance(node, ast.Module) else node.name
-            for rule in cited(" ".join((ast.get_docstring(node) or "").split()), page):
-                found[rule].add(name)
+    for name, docstring in _docstrings_of_rules(path):
+        for rule in cited(docstring, page):
+            found[rule].add(name)
     return found
+
+
+@cache
+def _docstrings_of_rules(path: Path) -> tuple[tuple[str, str], ...]:
+    """(name, docstring) of each function and class whose docstring may name a rule.
+
+    A module without that word is not parsed: most have none, and parsing costs most of a page's time.
+    """
+    text = path.read_text(encoding="utf-8")
+    if not _MAY_NAME.search(text):
+        return ()
+    nodes = (node for node in ast.walk(ast.parse(text)) if isinstance(node, _WITH_DOCSTRING))
+    named = (("" if isinstance(node, ast.Module) else node.name, ast.get_docstring(node) or "") for node in nodes)
+    return tuple((name, " ".join(text.split())) for name, text in named if _MAY_NAME.search(text))
 
 
 def page(root: Path) -> str:
