@@ -10,10 +10,17 @@ from emulator.cli.app import app
 from emulator.cli.commands import fuzz as fuzz_module
 from emulator.exit_codes import BROKEN, HELD, UNUSABLE
 from emulator.judging.fuzzing.fault_generator import SPACE
+from emulator.judging.fuzzing.rule_coverage import Closely
 
 
 def fuzz(*words: str) -> Any:
     return app(["fuzz", *words], result_action="return_value")
+
+
+@pytest.fixture
+def unprofiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search without its replay under the profiler, which costs more than the search."""
+    monkeypatch.setattr(fuzz_module, "looked_at", lambda runs: Closely(len(runs)))
 
 
 @pytest.mark.parametrize(
@@ -51,6 +58,7 @@ def test_it_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "belongs to a search with other options" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("unprofiled")
 @pytest.mark.parametrize(
     ("words", "stored", "played"),
     [
@@ -72,6 +80,7 @@ def test_the_version_decides_the_mode_if_no_option_does(
     assert msgspec.json.decode((tmp_path / "fuzz.json").read_bytes())["asked"]["metadata"] == stored
 
 
+@pytest.mark.usefixtures("unprofiled")
 def test_a_search_keeps_the_table_of_fault_types_with_which_it_began(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -124,6 +133,7 @@ def test_of_what_was_not_made_small_there_is_no_file(tmp_path: Path, capsys: pyt
     assert not [*tmp_path.glob("*.yaml")]
 
 
+@pytest.mark.usefixtures("unprofiled")
 def test_two_do_not_hunt_into_one_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
