@@ -21,6 +21,7 @@ from emulator.cli.command_options import (
     AUDIT,
     FUZZ,
     PLAN_ROLL,
+    PLAN_TIMEOUTS,
     RUN,
     SIM,
     SWEEP,
@@ -28,6 +29,7 @@ from emulator.cli.command_options import (
     AuditOptions,
     FuzzOptions,
     PlanRollOptions,
+    PlanTimeoutsOptions,
     RunOptions,
     SimOptions,
     SweepOptions,
@@ -232,7 +234,7 @@ def fuzz(*, options: FuzzOptions = FUZZ) -> int:
     return fuzz_command(options)
 
 
-plan_app = App(name="plan", help="Plans of maintenance, measured in simulated runs.")
+plan_app = App(name="plan", help="Plans of maintenance and of time-outs, measured in simulated runs.")
 app.command(plan_app)
 
 
@@ -249,6 +251,21 @@ def roll(*files: str, options: PlanRollOptions = PLAN_ROLL) -> int:
     from emulator.cli.commands.plan_roll import plan_roll_command
 
     return plan_roll_command(files, options)
+
+
+@plan_app.command
+def timeouts(*files: str, options: PlanTimeoutsOptions = PLAN_TIMEOUTS) -> int:
+    """Choose clients' time-outs for a wanted recovery, by their waits in each fault.
+
+    Parameters
+    ----------
+    files
+        .properties files as `advise` takes them: server.properties, producer:my.properties.
+    """
+    use_compiled()
+    from emulator.cli.commands.plan_timeouts import plan_timeouts_command
+
+    return plan_timeouts_command(files, options)
 
 
 @app.command

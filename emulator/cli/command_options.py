@@ -283,6 +283,34 @@ class PlanRollOptions:
 
 
 @options
+class PlanTimeoutsOptions:
+    """Options of `faultline plan timeouts`."""
+
+    within: str = "30s"
+    """Wanted recovery: how long a write or read may wait in a fault, e.g. 15s, 1m."""
+    kafka_version: KafkaVersion = None
+    metadata: Metadata | None = None
+    """Store of the cluster's metadata; by default as for `advise`."""
+    controllers: Controllers | None = None
+    """In KRaft: controllers in nodes of their own (separate), or brokers that are
+    controllers too (combined); by default as for `advise`."""
+    overrides: AnySetting = ()
+    seeds: str | None = None
+    """Seeds A..B, both included, of each fault with the chosen time-outs; by default 1..2."""
+    topology: str | None = None
+    """A topology or a compose file as `up` takes it; by default three brokers in three AZs."""
+    brokers: int | None = None
+    """Number of brokers (instead of --topology)."""
+    azs: int | None = None
+    """Number of AZs (instead of --topology); by default three."""
+    out: Path | None = None
+    """Directory for the scenarios; by default runs/timeouts."""
+    json: bool = False
+    """Print as JSON."""
+    master: Master = None
+
+
+@options
 class FuzzOptions:
     """Options of `faultline fuzz`."""
 
@@ -356,4 +384,5 @@ SWEEP: Final = SweepOptions()
 ADVISE: Final = AdviseOptions()
 FUZZ: Final = FuzzOptions()
 PLAN_ROLL: Final = PlanRollOptions()
+PLAN_TIMEOUTS: Final = PlanTimeoutsOptions()
 UP: Final = UpOptions()

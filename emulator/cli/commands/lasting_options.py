@@ -1,4 +1,4 @@
-"""Time limit of a command: `--for 90s`, `10m`, `1h`."""
+"""Times as options of commands: `--for 90s`, `10m`, `1h`."""
 
 from typing import Final
 
@@ -8,9 +8,9 @@ from protocol.numbers import number_in
 UNITS_S: Final = {"s": 1, "m": 60, "h": 3600}
 
 
-def seconds_of(lasting: str) -> float:
-    """Seconds of a time limit. Raises UnusableSpace."""
+def seconds_of(lasting: str, option: str = "--for") -> float:
+    """Seconds of the time that `option` gives. Raises UnusableSpace."""
     number, unit = number_in(lasting[:-1]), lasting[-1:]
     if unit not in UNITS_S or not number:
-        raise UnusableSpace(f"--for {lasting!r}: expected a time such as 90s, 10m or 1h")
+        raise UnusableSpace(f"{option} {lasting!r}: expected a time such as 90s, 10m or 1h")
     return float(number * UNITS_S[unit])

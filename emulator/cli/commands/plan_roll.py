@@ -14,20 +14,19 @@ import msgspec
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from emulator.cli.command_options import AdviseOptions, PlanRollOptions
-from emulator.cli.commands.advise_cluster import for_all_brokers, requested_cluster
+from emulator.cli.command_options import PlanRollOptions
 from emulator.cli.commands.command_errors import reports_errors
 from emulator.cli.commands.place_arguments import check_places
+from emulator.cli.commands.plan_cluster import base_of_plan
 from emulator.cli.commands.progress_bar import progress_of
 from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
 from emulator.cli.on_spark import NotOnSpark, players_of, require_spark
 from emulator.exit_codes import BROKEN, BUG, HELD, UNKNOWN
-from emulator.judging.advice.advice_runs import Base, Choice, base_of
+from emulator.judging.advice.advice_runs import Base, Choice
 from emulator.judging.campaigns.space import parse_seeds
 from emulator.judging.rolls.roll_runs import RollOptions, RollOutcome, play_rolls, roll_options_text
 from emulator.judging.rolls.roll_steps import Roll, orders, strikes
 from emulator.regular_files import write_whole
-from emulator.runs.settings_files import read_settings_files
 from emulator.screen import Screen, for_lines
 from emulator.topology import metadata_of
 from emulator.worlds.cluster_file.compose_files import NoClusterFile
@@ -58,18 +57,10 @@ def plan_roll_command(files: tuple[str, ...], options: PlanRollOptions) -> int:
     folder = options.out or Path(FOLDER)
     check_places({}, folder)
     require_spark(options.master)
-    of_cluster = AdviseOptions(
-        kafka_version=options.kafka_version, metadata=options.metadata, controllers=options.controllers,
-        topology=options.topology, brokers=options.brokers, azs=options.azs,
-    )  # fmt: skip
-    cluster = requested_cluster(of_cluster, read_settings_files(files))
-    files, notes = for_all_brokers(files)
-    choice = Choice(options.kafka_version or cluster.version, options.overrides, files)
-    base = base_of(choice, options.kafka_version, cluster)
-    base = msgspec.structs.replace(base, warnings=(*notes, *base.warnings))
+    base, choice = base_of_plan(files, options)
     to = ladder_name(options.to or base.version)
     metadata_of(to, base.cluster.topology.metadata)
-    plan = _planned(base, msgspec.structs.replace(choice, kafka_version=base.version), to, seeds, options)
+    plan = _planned(base, choice, to, seeds, options)
     written = _written(plan, folder)
     if options.json:
         print(msgspec.json.encode(_as_json(plan, written)).decode())
