@@ -9,7 +9,7 @@ import msgspec
 Bounded = Literal[
     "log_creation_ms", "first_leadership_ms", "first_produce_ms", "first_fetch_ms", "first_failover_ms",
     "first_heartbeat_ms", "resume_ms", "start_ms", "start_together_ms", "vote_ms",
-    "metadata_ms", "link_fault_ms", "publish_ms",
+    "metadata_ms", "link_fault_ms", "publish_ms", "first_append_ms",
 ]
 """Durations drawn between two bounds: fields of `Latencies`."""
 
@@ -149,7 +149,7 @@ KRAFT = Latencies(
     log_creation_ms=(20.0, 400.0),
     first_produce_ms=(20.0, 300.0),
     first_append_ms=(10.0, 700.0),
-    publish_ms=(2.0, 150.0),
+    publish_ms=(2.0, 60.0),
     skewed=frozenset({"link_fault_ms", "first_produce_ms", "first_append_ms", "publish_ms"}),
     first_heartbeat_ms=(300.0, 1_800.0),
     resume_ms=(60.0, 600.0),
