@@ -7,6 +7,7 @@ from protocol.ids import NO_BROKER, BrokerId, LeaderEpoch, Offset
 from protocol.records.metadata_records import (
     FeatureLevelRecord,
     MetadataBatch,
+    MetadataRecord,
     PartitionChangeRecord,
     PartitionRecord,
     RegisterBrokerRecord,
@@ -28,7 +29,7 @@ def test_a_last_known_leader_outside_the_replicas_breaks_no_invariant() -> None:
     """A reassignment has removed it (kraft-semantics 7.4)."""
     committed = Committed()
     last, other = BrokerId(0), BrokerId(1)
-    records = (
+    records: tuple[MetadataRecord, ...] = (
         FeatureLevelRecord(ELR_VERSION, 1),
         RegisterBrokerRecord(last, "life", 1, "broker-0", "", fenced=False),
         TopicRecord("t", "T"),
