@@ -106,7 +106,7 @@ class SeededRecording:
         self._first = first_partition(recording)
 
     def reaches(self, seed: int) -> bool:
-        """Play a seed up to the first step whose results differ; returns whether none does, in all that must match."""
+        """Play a seed up to the first step whose results differ; returns whether none does."""
         prefix = None if self._transactional else Prefix(self._recorded, self._first)
         try:
             played = play(self.resolved, seed, after_step=prefix)

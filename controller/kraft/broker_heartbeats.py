@@ -143,7 +143,10 @@ class BrokerHeartbeats:
         return oldest, None
 
     def _remove_first_expired(self, now_ms: float) -> tuple[BrokerId, int] | None:
-        """Remove the first expired session of the map. Source: BrokerHeartbeatTracker.maybeRemoveExpired."""
+        """Remove the first expired session of the map.
+
+        Source: BrokerHeartbeatTracker.maybeRemoveExpired.
+        """
         contacts = self._contacts
         expired: list[tuple[int, int, tuple[BrokerId, int]]] = []
         for session, (contact_ms, number) in contacts.items():

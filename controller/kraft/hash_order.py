@@ -19,15 +19,20 @@ INT: Final = (1 << 32) - 1
 
 
 def session_bucket(broker: BrokerId, epoch: int, sessions: int) -> int:
-    """Bucket of a session among so many. Source: BrokerIdAndEpoch (a record), ConcurrentHashMap.spread."""
+    """Bucket of a session among so many.
+
+    Source: BrokerIdAndEpoch (a record), ConcurrentHashMap.spread.
+    """
     hashed = (31 * broker + ((epoch ^ (epoch >> 32)) & INT)) & INT
     return (hashed ^ (hashed >> 16)) & (_power_of_two(sessions, BUCKETS_MIN) - 1)
 
 
 def registration_order(brokers: Iterable[BrokerId]) -> list[BrokerId]:
-    """Brokers in the order of a TimelineHashMap. Source: BaseHashTable.findSlot, CurrentIterator.
+    """Brokers in the order of a TimelineHashMap.
 
     Of one slot the last comes first.
+
+    Source: BaseHashTable.findSlot, CurrentIterator.
     """
     listed = list(brokers)
     bits = _power_of_two(len(listed), SLOTS_MIN).bit_length() - 1

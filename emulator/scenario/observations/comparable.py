@@ -102,7 +102,10 @@ def comparable(observations: Observations) -> Comparable:
 
 
 def timeline_token(entry: Entry, first: str, *, kraft: bool) -> bytes | None:
-    """Token of one entry of a timeline; None: it is not compared. Not for transactions, whose ids are renamed."""
+    """Token of one entry of a timeline; None: it is not compared.
+
+    Not for transactions, whose ids are renamed.
+    """
     if kraft and not is_compared(entry):
         return None
     return token(_reduced(kraft_entry(entry) if kraft else entry, first))

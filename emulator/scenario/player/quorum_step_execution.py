@@ -41,8 +41,12 @@ ATTEMPTS_MAX: Final = 30
 """Maximum of controllers that are killed until the required one is active."""
 ACTIVE_LIMIT_S: Final = 60.0
 SETTLED_MS: Final = 3_000.0
-"""Time from the restarted controller's response to the next step, so that brokers find the active one."""
-ASKED_AGAIN_MS: Final = 500.0
+"""Time from the restarted controller's response to the next step.
+
+Meanwhile brokers find the active one.
+"""
+RESPONSE_POLL_MS: Final = 500.0
+"""Time between two requests to a controller that starts."""
 
 
 class QuorumSteps:
@@ -188,7 +192,7 @@ class QuorumSteps:
             response = yield from self._exchange(node, DescribeQuorumRequest())
             if isinstance(response, DescribeQuorumResponse):
                 return
-            yield self._stage.sleep(ASKED_AGAIN_MS)
+            yield self._stage.sleep(RESPONSE_POLL_MS)
 
     def _act(self, action: act.Action) -> Steps:
         done: ActDone = yield self._stage.act(action)

@@ -1,4 +1,4 @@
-"""Order in which sessions expire together from 4.0 on, as recorded and as Java's maps list them."""
+"""Order of sessions that expire together from 4.0 on, as recorded and as in Java's maps."""
 
 from controller.kraft.hash_order import registration_order, session_bucket
 from protocol.ids import BrokerId

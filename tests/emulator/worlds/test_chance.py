@@ -21,7 +21,10 @@ def test_a_session_server_may_come_too_late_to_be_chosen() -> None:
 
 
 def test_most_skewed_durations_are_short() -> None:
-    """Recorded: half of the cuts took at most 0.11 s, one in ten more than 0.35 s; each has two such durations."""
+    """Recorded: half of the cuts took at most 0.11 s, one in ten more than 0.35 s.
+
+    Each has two such durations.
+    """
     low, high = KRAFT.link_fault_ms
     drawn = sorted(Draws(seed, KRAFT).takes_ms("", "link_fault_ms") for seed in range(400))
     assert low <= drawn[0] and drawn[-1] <= high
@@ -29,7 +32,10 @@ def test_most_skewed_durations_are_short() -> None:
 
 
 def test_few_timers_of_a_recorded_machine_meet_a_hiccup() -> None:
-    """Recorded: no-op records half a second apart, half of them at most 1 ms late, one in fifty more than 20 ms."""
+    """Recorded: no-op records half a second apart, half of them at most 1 ms late.
+
+    One in fifty is more than 20 ms late.
+    """
     draws = Draws(1, KRAFT)
     late_ms = sorted(draws.timer_ms("controller-0", ("no-op",)) for _ in range(2_000))
     assert late_ms[1_000] < 1.0

@@ -78,7 +78,7 @@ def test_races_and_places_in_the_log_need_not_match(name: str, change: Change) -
 
 
 def test_a_recording_whose_metadata_log_was_not_read_has_no_states_to_compare() -> None:
-    """One of 64 has no states, no registrations and no epochs, though a leader answered and made a topic."""
+    """One of 64 has no states, registrations and epochs, though a leader made a topic."""
     name = "kraft-txn-late-write-hangs-tv2@4.4/1.json"
     unread = recording(name)
     assert not (unread.partition_states or present(unread.broker_registrations) or present(unread.controller_epochs))
