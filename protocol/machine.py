@@ -118,9 +118,13 @@ class Open(msgspec.Struct, frozen=True, gc=False, tag="open"):
 
 
 class Close(msgspec.Struct, frozen=True, gc=False, tag="close"):
-    """Close a connection after earlier frames have left. No input follows for it."""
+    """Close a connection after earlier frames have left. No input follows for it.
+
+    `refuses`: of one just accepted, whose port is not bound yet: in the simulated world the opener sees a refusal.
+    """
 
     connection: int
+    refuses: bool = False
 
 
 class Send(msgspec.Struct, frozen=True, gc=False, tag="send"):

@@ -62,6 +62,10 @@ class Outbox:
         self._owners.pop(connection, None)
         self._effects.append(Close(connection))
 
+    def refuse(self, connection: int) -> None:
+        """Close a connection that was just accepted, as if nothing listened."""
+        self._effects.append(Close(connection, refuses=True))
+
     def send(self, connection: int, message: Message, correlation_id: int = 0, version: int = 0) -> None:
         self._effects.append(Send(connection, correlation_id, version, message))
 

@@ -19,7 +19,6 @@ NOT_REACHED: dict[str, str] = {
     "kraft-random-511@3.9": "three elections, and the order of two starts",
     "kraft-random-609@4.4": "both live brokers are fenced after an election, in one order",
     "kraft-random-615@4.4": "a live broker is fenced after an election",
-    "kraft-txn-late-write-hangs-tv2@4.4": "the recording has no states of the metadata log; all else is equal",
 }
 """{recording: what the searched seeds do not show together}"""
 

@@ -21,12 +21,15 @@ from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.scenario_sources import find_scenario
 from emulator.runs.simulated import play
 from emulator.scenario.observations.alignment import Difference
-from emulator.scenario.observations.comparable import Comparable, comparable
+from emulator.scenario.observations.comparable import Comparable, comparable, first_partition, timeline_token
 from emulator.scenario.observations.observation_model import Observations
-from emulator.scenario.observations.recording_comparison import compare_reduced
+from emulator.scenario.observations.recording_comparison import by_step, compare_reduced
 from emulator.scenario.observations.recording_files import load
 from emulator.scenario.observations.recording_parsing import plain
+from emulator.scenario.observations.transaction_reduction import is_transactional
+from emulator.scenario.player.player import Player
 from emulator.toplevel_errors import ended
+from emulator.worlds.simulated.node import SimulatedNode
 from verification import RESULTS
 
 RESULT = RESULTS / "recording_seeds.json"
@@ -36,13 +39,15 @@ SAMPLE = 3
 SEEDS = 200
 EARLY = (1, 3, 12)
 EXAMPLES_MAX = 4
+NEAREST_OF = 12
+"""Number of seeds of which the nearest is shown, if none equals a recording."""
 
 
 class Searched(msgspec.Struct, frozen=True, kw_only=True):
     """Seeds of a recording.
 
     `reached`: those that equal it, of the sample all, else the first. `played`: their number. `differences`: of
-    `nearest`, the seed with the fewest.
+    `nearest`, of the first seeds that with the fewest.
     """
 
     recording: str
@@ -52,6 +57,42 @@ class Searched(msgspec.Struct, frozen=True, kw_only=True):
     differences: tuple[str, ...] = ()
 
 
+class Differs(Exception):
+    """A step's results differ from the recording's."""
+
+
+class Prefix:
+    """Compares the steps of a running script with a recording's, as they end. Raises Differs.
+
+    Called after each input, of which only the player's count.
+    """
+
+    def __init__(self, recorded: Comparable, first: str) -> None:
+        self._steps = [sorted(item.token for item in step) for step in by_step(recorded.timeline)]
+        self._first = first
+        self._kraft = bool(recorded.plane)
+        self._read = 0
+        self._ended = 0
+        self._step: list[bytes] = []
+
+    def __call__(self, node: SimulatedNode, now_ms: float) -> None:
+        player = node.machine
+        if not isinstance(player, Player):
+            return
+        entries = player.timeline.entries
+        while self._read < len(entries):
+            entry = entries[self._read]
+            self._read += 1
+            if "do" in entry:
+                if self._ended >= len(self._steps) or sorted(self._step) != self._steps[self._ended]:
+                    raise Differs
+                self._ended += 1
+                self._step = []
+            token = timeline_token(entry, self._first, kraft=self._kraft)
+            if token is not None:
+                self._step.append(token)
+
+
 class SeededRecording:
     """One recording and its script. Raises the errors of reading it."""
 
@@ -59,7 +100,19 @@ class SeededRecording:
         path = GOLDEN / name / "1.json"
         self.name = name
         self.resolved: Resolved = resolve(find_scenario(str(path)))
-        self._recorded: Comparable = comparable(load(path))
+        recording = load(path)
+        self._recorded: Comparable = comparable(recording)
+        self._transactional = is_transactional(recording)
+        self._first = first_partition(recording)
+
+    def reaches(self, seed: int) -> bool:
+        """Play a seed up to the first step whose results differ; returns whether none does."""
+        prefix = None if self._transactional else Prefix(self._recorded, self._first)
+        try:
+            played = play(self.resolved, seed, after_step=prefix)
+        except Differs:
+            return False
+        return not self.compared(plain(played.observations))
 
     def differences(self, seed: int) -> list[Difference]:
         """Play a seed; returns what differs from the recording."""
@@ -72,21 +125,23 @@ class SeededRecording:
     def search(self, seeds: Iterable[int], sample: int) -> Searched:
         """Play seeds up to the first that equals the recording; play 1 to `sample` in any case."""
         reached: list[int] = []
-        nearest, fewest = 0, [Difference("", None, None)] * 1_000_000
         played = 0
         for seed in seeds:
             if seed > sample and reached:
                 break
-            found = self.differences(seed)
             played += 1
-            if not found:
+            if self.reaches(seed):
                 reached.append(seed)
-            if len(found) < len(fewest):
-                nearest, fewest = seed, found
+        nearest, fewest = (reached[0], []) if reached else self._nearest(range(1, min(played, NEAREST_OF) + 1))
         examples = tuple(str(one) for one in fewest[:EXAMPLES_MAX])
         return Searched(
             recording=self.name, played=played, reached=tuple(reached), nearest=nearest, differences=examples
         )
+
+    def _nearest(self, seeds: Iterable[int]) -> tuple[int, list[Difference]]:
+        """The seed with the fewest differences, and these."""
+        found = ((seed, self.differences(seed)) for seed in seeds)
+        return min(found, key=lambda one: len(one[1]))
 
 
 def seeded_recordings() -> tuple[str, ...]:

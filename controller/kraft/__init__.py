@@ -8,6 +8,7 @@ Reading order:
 - `cluster_view`: an image with both, as decisions read it.
 - `partition_changes`: elections, ISR and ELR of one partition, as one record.
 - `replication_control`: partitions of a broker that is fenced, unfenced, stopped or registered again.
+- `hash_order`: the order of Java's hash maps, in which sessions expire.
 - `broker_heartbeats`, `broker_registrations`: sessions, fencing, controlled shutdown.
 - `alter_partition`: a leader's change of its ISR.
 - `replica_placement`, `topic_requests`, `config_requests`, `reassignments`, `election_requests`: clients' changes.

@@ -14,6 +14,7 @@ from typing import Final
 
 import msgspec
 
+from controller.kraft.hash_order import session_bucket
 from protocol.gates import Gates
 from protocol.ids import NO_OFFSET, BrokerId, Offset
 from protocol.messages.kraft_messages import BrokerHeartbeatRequest
@@ -68,8 +69,10 @@ class BrokerHeartbeats:
         self._gates = gates
         self._session_timeout_ms = session_timeout_ms
         self._brokers: dict[BrokerId, BrokerContact] = {}
-        self._contacts: dict[tuple[BrokerId, int], float] = {}
-        """{(id, epoch): last contact}, oldest first (from 4.0 on)."""
+        self._contacts: dict[tuple[BrokerId, int], tuple[float, int]] = {}
+        """{(id, epoch): (last contact, number of the session)}, oldest contact first (from 4.0 on)."""
+        self._sessions = 0
+        """Number of sessions so far."""
 
     # --- what the records say ---
 
@@ -105,10 +108,12 @@ class BrokerHeartbeats:
         Before 4.0 nothing is noted.
         """
         if self._gates.sessions_by_epoch:
-            self._contacts.pop((broker, epoch), None)
+            known = self._contacts.pop((broker, epoch), None)
+            if known is None:
+                self._sessions += 1
             if len(self._contacts) >= CONTACTS_MAX:
                 del self._contacts[next(iter(self._contacts))]
-            self._contacts[broker, epoch] = now_ms
+            self._contacts[broker, epoch] = (now_ms, self._sessions if known is None else known[1])
 
     def begin_shutdown(self, broker: BrokerId, offset: Offset) -> None:
         """Let the broker stop when all active brokers have read `offset`; an earlier one stays."""
@@ -120,26 +125,39 @@ class BrokerHeartbeats:
 
     def has_valid_session(self, now_ms: float, broker: BrokerId, epoch: int) -> bool:
         if self._gates.sessions_by_epoch:
-            contact_ms = self._contacts.get((broker, epoch))
-            return contact_ms is not None and not self._is_expired(now_ms, contact_ms)
+            contact = self._contacts.get((broker, epoch))
+            return contact is not None and not self._is_expired(now_ms, contact[0])
         known = self._brokers.get(broker)
         return known is not None and not known.fenced and not self._is_expired(now_ms, known.contact_ms)
 
     def remove_expired(self, now_ms: float) -> tuple[BrokerId, int | None] | None:
-        """An expired session, the oldest first: (broker, epoch; None: its present one).
+        """An expired session: (broker, epoch; None: its present one).
 
-        From 4.0 on it is removed.
+        Until 3.9 the oldest. From 4.0 on the first of the map of sessions; it is removed.
         """
         if self._gates.sessions_by_epoch:
-            for session, contact_ms in self._contacts.items():
-                if self._is_expired(now_ms, contact_ms):
-                    del self._contacts[session]
-                    return session
-            return None
+            return self._remove_first_expired(now_ms)
         oldest = min(self._unfenced(), key=lambda one: self._brokers[one].contact_ms, default=None)
         if oldest is None or not self._is_expired(now_ms, self._brokers[oldest].contact_ms):
             return None
         return oldest, None
+
+    def _remove_first_expired(self, now_ms: float) -> tuple[BrokerId, int] | None:
+        """Remove the first expired session of the map.
+
+        Source: BrokerHeartbeatTracker.maybeRemoveExpired.
+        """
+        contacts = self._contacts
+        expired: list[tuple[int, int, tuple[BrokerId, int]]] = []
+        for session, (contact_ms, number) in contacts.items():
+            if not self._is_expired(now_ms, contact_ms):
+                break  # the others are younger
+            expired.append((session_bucket(*session, len(contacts)), number, session))
+        if not expired:
+            return None
+        first = min(expired)[2]
+        del contacts[first]
+        return first
 
     @property
     def next_expiry_ms(self) -> float:

@@ -28,6 +28,7 @@ from controller.kraft.election_requests import (
     elect_leaders,
     elect_unclean_leaders,
 )
+from controller.kraft.hash_order import registration_order
 from controller.kraft.metadata_image import MetadataImage
 from controller.kraft.open_elections import OpenElections
 from controller.kraft.pending_replies import PendingReplies
@@ -160,7 +161,8 @@ class QuorumController:
         self._claimed = epoch
         self._view = ClusterView(self._me, self.image.copy(), self._gates, self._settings)
         self._heartbeats = BrokerHeartbeats(self._gates, self._settings.broker_session_timeout_ms)
-        for broker, registration in self.image.brokers.items():
+        for broker in registration_order(self.image.brokers):
+            registration = self.image.brokers[broker]
             self._heartbeats.register(now.mono_ms, broker, fenced=registration.fenced)
             if not registration.fenced or self._gates.fenced_sessions_at_claim:
                 self._heartbeats.note_contact(now.mono_ms, broker, registration.epoch)

@@ -54,15 +54,17 @@ def scenario_of_recording(recording: Observations) -> Scenario:
 
 
 def first_controller(recording: Observations) -> int | None:
-    """Number of the controller that led when the script began; None: not observed.
+    """Number of the controller that won the first election; None: not observed.
 
-    The script requires it (`saw active-controller`), or the first answers to DescribeQuorum show it. The first election
-    is a race before the script, so its result is a precondition (tests/golden/README-kraft.md).
+    The first answers to DescribeQuorum show it, or the script requires it (`saw active-controller`). That election is a
+    race before the script, so its result is a precondition (tests/golden/README-kraft.md). If the script requires
+    another controller, the recorder killed this one, and so does the step: brokers that were refused meanwhile wait
+    longer for their next connection to it.
     """
     required = [entry.get("controller") for entry in recording.timeline if entry.get("saw") == ACTIVE_CONTROLLER]
     views = recording.quorum_views or ()
     shown = [view["controller"] for view in views if view.get("leader") is not None]
-    return next((number for number in (*required[:1], *shown[:1]) if isinstance(number, int)), None)
+    return next((number for number in (*shown[:1], *required[:1]) if isinstance(number, int)), None)
 
 
 def checked(scenario: Scenario, name: str) -> Scenario:

@@ -182,7 +182,7 @@ class KraftBrokerNode:
             case Started(seed, incarnation):
                 self._start(now, out, seed, incarnation)
             case ConnectionAccepted(connection) if self._ending:
-                out.close(connection)
+                out.refuse(connection)
             case ConnectionAccepted():
                 self._accepted(event, out)
             case StopRequested():
@@ -220,6 +220,8 @@ class KraftBrokerNode:
             self._choose(event, part, out)
         elif event.purpose == OBSERVE or self._listens:
             self.broker.accepted(event)
+        elif self._gates.serves_after_unfenced:
+            out.refuse(event.connection)
         else:
             out.close(event.connection)
 

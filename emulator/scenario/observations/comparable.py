@@ -40,6 +40,8 @@ class Comparable(msgspec.Struct, frozen=True):
     """Observations, reduced. `states` by partition; `truncations` by (broker, partition).
 
     `plane`: "", or of KRaft the kind of its nodes; its states are all there, and it has `registrations` of brokers.
+    `metadata_log_read` false: a recording without an epoch of the quorum. Each leader begins one in the metadata log,
+    so the recorder has not read that, and neither states nor registrations are compared.
     """
 
     scenario: str
@@ -50,6 +52,7 @@ class Comparable(msgspec.Struct, frozen=True):
     truncations: dict[tuple[str, str], list[Item]]
     plane: str = ""
     registrations: list[Item] = []
+    metadata_log_read: bool = True
 
 
 def comparable(observations: Observations) -> Comparable:
@@ -94,7 +97,18 @@ def comparable(observations: Observations) -> Comparable:
             _item(f"broker_registrations[{index}]", entry)
             for index, entry in (registrations(observations) if kraft else ())
         ],
+        metadata_log_read=not kraft or bool(observations.controller_epochs),
     )
+
+
+def timeline_token(entry: Entry, first: str, *, kraft: bool) -> bytes | None:
+    """Token of one entry of a timeline; None: it is not compared.
+
+    Not for transactions, whose ids are renamed.
+    """
+    if kraft and not is_compared(entry):
+        return None
+    return token(_reduced(kraft_entry(entry) if kraft else entry, first))
 
 
 def first_partition(observations: Observations) -> str:

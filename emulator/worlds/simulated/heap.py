@@ -87,7 +87,7 @@ class Heap(Transport):
         self.inputs = 0
         self.trace = Trace()
         self.draws = draws or Draws(seed, latencies)
-        self._first_append_ms = self.draws.latencies.first_append_ms
+        self._delays_first_append = self.draws.latencies.first_append_ms is not None
         self._factory = factory
         self._after_step = after_step
         self._heap = []
@@ -239,10 +239,11 @@ class Heap(Transport):
         match effect:  # in order of their frequency
             case Open():
                 self._open(node, effect)
-            case Close(connection):
+            case Close(connection, refuses):
                 node.closed.add(connection)
                 end = node.ends.pop(connection, None)
                 if end is not None:
+                    end.refuses = refuses
                     self._close(end, "closed")
             case Send():
                 self._send(node, effect)

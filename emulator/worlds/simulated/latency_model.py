@@ -18,13 +18,14 @@ class Draws:
     does not depend on the order of names.
     """
 
-    __slots__ = ("_draw", "_frames", "_timer_late_mean_ms", "latencies", "random")
+    __slots__ = ("_draw", "_frames", "_timer_hiccup_share", "_timer_late_mean_ms", "latencies", "random")
 
     def __init__(self, seed: int, latencies: Latencies = CALM) -> None:
         self.random = random.Random(seed)
         self._draw = self.random.random
         self.latencies = latencies
         self._timer_late_mean_ms = latencies.timer_late_mean_ms
+        self._timer_hiccup_share = latencies.timer_hiccup_share
         self._frames = frame_table(latencies)
 
     def frame_ms(self, sender: str, receiver: str) -> float:
@@ -36,8 +37,11 @@ class Draws:
 
     def takes_ms(self, node: str, what: Bounded) -> float:
         """Duration of an action that has bounds in `Latencies`."""
-        bounds: tuple[float, float] = getattr(self.latencies, what)
-        return self.random.uniform(*bounds)
+        low_ms, high_ms = getattr(self.latencies, what)
+        if what in self.latencies.skewed:
+            ratio: float = high_ms / low_ms
+            return float(low_ms * ratio ** self.random.random())
+        return self.random.uniform(low_ms, high_ms)
 
     def start_extra_ms(self, node: str) -> float:
         """Part of a broker's start time that brokers started with it do not share."""
@@ -58,7 +62,10 @@ class Draws:
 
     def timer_ms(self, node: str, key: TimerKey) -> float:
         """Lateness of a timer."""
-        return -self._timer_late_mean_ms * log(1.0 - self._draw())
+        drawn = self._draw()
+        if drawn < self._timer_hiccup_share:
+            return drawn / self._timer_hiccup_share * self.latencies.hiccup_max_ms
+        return -self._timer_late_mean_ms * log(1.0 - drawn)
 
     def life_seed(self, node: str) -> int:
         """Seed of a machine for one incarnation."""

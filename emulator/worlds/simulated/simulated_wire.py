@@ -21,7 +21,7 @@ class End:
 
     __slots__ = (
         "back", "closed", "connection", "incarnation", "last_arrival_ms", "node", "opened", "opening", "out",
-        "outlives", "peer", "received", "sent", "wire",
+        "outlives", "peer", "received", "refuses", "sent", "wire",
     )  # fmt: skip
 
     def __init__(self, wire: "Wire", node: str, incarnation: int, connection: int, out: Path, back: Path) -> None:
@@ -40,6 +40,8 @@ class End:
         self.peer: End | None = None
         self.outlives = False
         """Whether its frames pass after a heal though its process has ended."""
+        self.refuses = False
+        """Whether its machine closed it as if nothing listened."""
 
 
 class Wire:

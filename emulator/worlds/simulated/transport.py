@@ -35,7 +35,7 @@ from protocol.machine import (
 from protocol.messages.kraft_messages import BrokerHeartbeatResponse
 from protocol.messages.leadership_messages import LeaderAndIsrRequest, MetadataRequest
 from protocol.messages.message_base import DIRECTIONS, Message
-from protocol.messages.quorum_messages import VoteRequest
+from protocol.messages.quorum_messages import QuorumFetchResponse, VoteRequest
 from protocol.messages.replication_messages import FetchRequest, FetchResponse, ProduceRequest
 from protocol.messages.session_messages import GetChildren, SessionRequest
 from protocol.znodes import BROKER_IDS
@@ -53,7 +53,12 @@ SLOW_TO_SEND: tuple[Bounded, ...] = ("first_fetch_ms", "first_failover_ms")
 
 It receives the others.
 """
-ALWAYS_SLOW: dict[type[Message], Bounded] = {VoteRequest: "vote_ms", MetadataRequest: "metadata_ms"}
+PUBLISHES: Final = "publish_ms"
+ALWAYS_SLOW: dict[type[Message], Bounded] = {
+    VoteRequest: "vote_ms",
+    MetadataRequest: "metadata_ms",
+    QuorumFetchResponse: PUBLISHES,
+}
 """Messages that take longer each time."""
 APPENDS: Final = "first_append_begun"
 APPENDED: Final = "first_append_ms"
@@ -74,7 +79,7 @@ class Transport:
     trace: Trace
     cause: Cause
     _wire_events: bool
-    _first_append_ms: tuple[float, float] | None
+    _delays_first_append: bool
     _heap: list[Entry]
     _seq: int
 
@@ -243,10 +248,10 @@ class Transport:
         slow = SLOW_AT_FIRST.get(kind)
         if slow is not None:
             self._first_of_its_kind(node, end, message, slow)
-        if self._first_append_ms is not None:
-            self._first_append(node, end, message, self._first_append_ms)
+        if self._delays_first_append:
+            self._first_append(node, end, message)
         slow = ALWAYS_SLOW.get(kind)
-        if slow is not None and getattr(self.draws.latencies, slow)[1]:
+        if slow is not None and getattr(self.draws.latencies, slow)[1] and (slow != PUBLISHES or self._publishes(end)):
             late_ms = self.draws.takes_ms(node.node.name, slow)
             end.last_arrival_ms = max(end.last_arrival_ms, self.now_ms + late_ms)
         if not end.out.calm:
@@ -277,14 +282,18 @@ class Transport:
         slow.warm.add(kind)
         end.last_arrival_ms = max(end.last_arrival_ms, self.now_ms + late_ms)
 
-    def _first_append(self, sender: SimulatedNode, end: End, message: Message, bounds_ms: tuple[float, float]) -> None:
+    def _publishes(self, end: End) -> bool:
+        """Whether the receiver of metadata is a broker, which publishes them."""
+        return end.peer is not None and "broker" in self.nodes[end.peer.node].node.roles
+
+    def _first_append(self, sender: SimulatedNode, end: End, message: Message) -> None:
         """Delay a follower's fetch after its first append in an incarnation."""
         if isinstance(message, FetchResponse) and end.peer is not None:
             if any(one.records for one in message.partitions):
                 self.nodes[end.peer.node].warm.add(APPENDS)
         elif isinstance(message, FetchRequest) and APPENDS in sender.warm and APPENDED not in sender.warm:
             sender.warm.add(APPENDED)
-            late_ms = self.draws.random.uniform(*bounds_ms)
+            late_ms = self.draws.takes_ms(sender.node.name, "first_append_ms")
             end.last_arrival_ms = max(end.last_arrival_ms, self.now_ms + late_ms)
 
     def _travel(self, end: End, parcel: Parcel | None) -> None:
@@ -322,7 +331,7 @@ class Transport:
         if not end.opened:
             self._stand(end)
         if parcel is EOF:
-            self._lose(node, end, Loss.CLOSED)
+            self._lose(node, end, Loss.REFUSED if end.peer is not None and end.peer.refuses else Loss.CLOSED)
             return
         end.received = number = end.received + 1
         kind, cause = parcel.kind, (end.wire.name, number)

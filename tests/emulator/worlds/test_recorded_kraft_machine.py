@@ -10,6 +10,7 @@ from emulator.packaged import GOLDEN
 from emulator.runs.resolve import resolve
 from emulator.runs.scenario_sources import find_scenario
 from emulator.runs.simulated import Played, play
+from emulator.scenario.recording import ACTIVE_CONTROLLER as ACTIVE
 from emulator.worlds.simulated.latencies import KRAFT, Latencies
 
 
@@ -28,6 +29,38 @@ def leaders(of: Played) -> list[dict[str, Any]]:
 )
 def test_the_first_controller_wins_the_first_election(folder: str, first: int) -> None:
     assert {leaders(played(folder, seed))[0]["controller"] for seed in (1, 2)} == {first}
+
+
+def test_the_recorder_killed_the_first_controller_if_the_script_requires_another() -> None:
+    """Controller 0 leads first, and 2 is required."""
+    run = played("kraft-az-isolated-leader@4.4", 1)
+    assert leaders(run)[0]["controller"] == 0
+    restarted = {node for node, life, *_ in run.world.trace.entries if life > 1}
+    assert "controller-0" in restarted
+    active = next(entry for entry in run.observations.timeline if entry["saw" if "saw" in entry else "do"] == ACTIVE)
+    assert active["controller"] == 2
+
+
+def test_a_starting_broker_refuses_connections_until_it_is_unfenced() -> None:
+    """From 3.5 on its port is bound when it begins to serve.
+
+    Each look at a broker comes 12 s after the order to start it.
+    """
+    begins_ms, unfenced_after_ms = 10_800.0, 1_800.0
+    slow = replace(
+        KRAFT, start_ms=(begins_ms, begins_ms), start_extra_mean_ms=0.0,
+        first_heartbeat_ms=(unfenced_after_ms, unfenced_after_ms),
+    )  # fmt: skip
+    run = played("kraft-last-replica-standing@4.4", 1, slow)
+    orders = [entry for entry in run.observations.timeline if entry.get("do") == "start" and "broker" in entry]
+    looks = [entry for entry in run.observations.timeline if entry.get("saw") == "metadata" and entry.get("error")]
+    assert {entry["error"] for entry in looks} == {"ConnectionRefusedError"}
+    again = orders[3]
+    begun_s = min(
+        at_ms / 1000.0 for node, life, _, _, at_ms, _ in run.world.trace.entries if (node, life) == ("broker-0", 2)
+    )
+    look = next(one for one in looks if one["broker"] == again["broker"] and one["t"] > again["t"])
+    assert begun_s < look["t"], "the process is there"
 
 
 def test_followers_of_a_lost_leader_split_their_votes() -> None:

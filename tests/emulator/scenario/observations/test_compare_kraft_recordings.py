@@ -77,6 +77,22 @@ def test_races_and_places_in_the_log_need_not_match(name: str, change: Change) -
     assert compare(edited(name, change), recording(name)) == []
 
 
+def test_a_recording_whose_metadata_log_was_not_read_has_no_states_to_compare() -> None:
+    """One of 64 has no states, registrations and epochs, though a leader made a topic."""
+    name = "kraft-txn-late-write-hangs-tv2@4.4/1.json"
+    unread = recording(name)
+    assert not (unread.partition_states or present(unread.broker_registrations) or present(unread.controller_epochs))
+
+    def read(o: Observations) -> None:
+        source = recording("kraft-txn-timed-out-tv2@4.4/1.json")
+        o.partition_states.extend(source.partition_states)
+        present(o.broker_registrations).extend(present(source.broker_registrations))
+        present(o.controller_epochs).extend(present(source.controller_epochs))
+
+    assert compare(edited(name, read), unread) == []
+    assert compare(unread, edited(name, read)) != []
+
+
 def another_leader(o: Observations) -> None:
     entry = seen(o, "quorum")[0]
     entry["error"] = 0 if entry.get("error") else 6
