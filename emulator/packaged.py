@@ -8,6 +8,8 @@ from pathlib import Path
 from shlex import quote
 from typing import Final
 
+DISTRIBUTION: Final = "kafka-faultline"
+"""Name on a package index, where `faultline` is another project."""
 _PACKAGE: Final = Path(__file__).resolve().parent
 _DATA: Final = _PACKAGE / "data"
 _TREE: Final = _PACKAGE.parent
@@ -27,6 +29,6 @@ BUILD_IMAGE: Final = quote(str(COMPOSE / "build.sh")) if IN_PACKAGE else "compos
 def installed_version() -> str:
     """Of the distribution; of sources that are not installed there is none."""
     try:
-        return version("faultline")
+        return version(DISTRIBUTION)
     except PackageNotFoundError:
         return "not installed, run from its sources"
