@@ -3,6 +3,7 @@
 People edit it in the tree; a wheel has it in the package, below `data` (hatch_build.py). Read only.
 """
 
+import tomllib
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from shlex import quote
@@ -24,6 +25,12 @@ COMPOSE: Final = _DATA / "compose" if IN_PACKAGE else _TREE / "compose"
 """Topologies, and the sources of their containers' image."""
 BUILD_IMAGE: Final = quote(str(COMPOSE / "build.sh")) if IN_PACKAGE else "compose/build.sh"
 """The command, for a shell; in the tree from its root."""
+
+
+def repository() -> str:
+    """URL of the project's repository, without a slash at its end."""
+    urls: dict[str, str] = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]["urls"]
+    return urls["Source"]
 
 
 def installed_version() -> str:

@@ -13,5 +13,5 @@ Many runs: `campaigns` (a space of settings, and its data set), `explain` (the r
 `crash_testing` (deaths of nodes at any step), `advice` (single faults that break promises, and their remedies),
 `rolls` (rolling restarts),
 `fuzzing` (random schedules). CI systems: `test_cases` of a verdict, `junit` and `markdown_summary` (formats),
-`ci_reports` (writes both).
+`ci_reports` (writes both), `sarif` (structures of the format).
 """
