@@ -7,10 +7,13 @@ from typing import Final
 IN_CONTAINERS: Final = {
     "agent": ("emulator.worlds.network.agent", "agent"),
     "control": ("emulator.cluster.attached", "faultline"),
+    "cluster": ("emulator.cluster.single_container", "faultline"),
+    "cluster-ready": ("emulator.cluster.container_health", "faultline"),
 }
 """{command: (module, name in messages)} of containers' main processes.
 
-A node's container, and the service that accepts commands without an `up`.
+A node's container, the service that accepts commands without an `up`, and a container with all nodes,
+and its health check.
 """
 
 

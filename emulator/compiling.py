@@ -25,13 +25,13 @@ import msgspec
 from emulator.compilable import modules, rests_on
 from emulator.compiled_modules import LIBRARY, MANIFEST, ROOT, SUFFIX, Manifest, digest_of, native_folder
 from emulator.exit_codes import HELD, UNUSABLE
-from emulator.packaged import IN_PACKAGE, PROJECT
+from emulator.packaged import DISTRIBUTION, IN_PACKAGE, PROJECT
 from emulator.runs.scratch import scratch
 from emulator.toplevel_errors import ended
 
 OPTIMIZED: Final = "2"
 """gcc's -O."""
-INSTALL: Final = "pip install 'faultline[fast]'" if IN_PACKAGE else "make fast installs them"
+INSTALL: Final = f"pip install '{DISTRIBUTION}[fast]'" if IN_PACKAGE else "make fast installs them"
 COMPILE_TIMEOUT_S: Final = 900.0
 """Of one file; the largest takes half a minute on a busy machine."""
 TAIL_CHARS: Final = 2_000

@@ -10,7 +10,7 @@ events: `changed_run`, `changed_lines`, `changed_fields`, `changed_evidence`). D
 KRaft: `quorum` (the Raft of the controllers under faults, and wrong ones), `kraft` (the controllers on top, and wrong
 ones), `recording_seeds` (seeds that equal recordings). Log lines: `import_round_trip` (a run's lines, imported).
 Settings: `settings_for_promises`, `shipped_sweeps`. Kafka clients: `listener_cuts`, `client_suites`, `group_failovers`.
-Hours: `soak`, `attack` (invalid frames).
+Hours: `soak`, `attack` (invalid frames). `release`: a release, up to its upload.
 
 `broker_bench` is a broker without a network, with `fake_sessions` as its ZooKeeper. `results` has the last results.
 `left_in_peace.yaml` is a scenario with a quiescent end, in which dead nodes return.

@@ -15,6 +15,7 @@ COMMANDS = (
     *("trace_digests", "compiled", "import_round_trip"),
     *("settings_for_promises", "shipped_sweeps"),
     *("listener_cuts", "client_suites", "group_failovers"),
+    "release",
     *("soak", "attack", "attack.listener_attack", "attack.request_costs"),
 )
 

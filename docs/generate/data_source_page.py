@@ -17,8 +17,8 @@ _HEAD = """# The Spark data source
 our files. A run is a directory that faultline has written; its processes write what they do as *events*.
 [events.md](events.md) describes each event and field.
 
-The session and Spark's Python workers need faultline's wheel: `pip install dist/faultline-*.whl`
-([how it is built](developing.md#a-wheel)).
+The session and Spark's Python workers need faultline's wheel: `pip install kafka-faultline`
+([install](install.md)).
 
 ```python
 from pyspark.sql import SparkSession

@@ -209,7 +209,7 @@ class SweepOptions:
 
 
 @options
-class AdviseOptions:
+class AdviseOptions(_Reports):
     """Options of `faultline advise`."""
 
     kafka_version: KafkaVersion = None
@@ -247,6 +247,14 @@ class AdviseOptions:
     html: Path | None = None
     """File for a page: promises against faults, and the reason, the command and the remedy of
     each broken promise."""
+    sarif: Path | None = None
+    """File for the findings as SARIF 2.1.0, at the lines of the settings files that end them."""
+    junit: Path | None = None
+    """File for a case of each promise as JUnit XML, in addition to the output."""
+    markdown: Path | None = None
+    """File for the findings as Markdown for a pull request, in addition to the output."""
+    annotations: bool = False
+    """Also print each finding to stderr as a workflow command of GitHub Actions."""
     json: bool = False
     """Print as JSON."""
     master: Master = None

@@ -14,6 +14,7 @@ meanwhile), `orphaned_resources` (remains of a killed supervisor), `name_suggest
 object that answers every request), `serve` (the cluster and its control server, until it ends), `settings_sources`
 (its settings), `start_files` (settings files of a start), `setting_warnings` (warnings about settings),
 `specification` (files that `up` writes), `settings_in_force` (settings as they are now), `supervisor` (the process),
-`attached` (the process in a container), `launch` (up), `ending` (down), `event_snapshot` (a snapshot of the events of
-a running cluster), `newest_findings` (findings of a live audit); `dashboard` (the status drawn for a terminal).
+`attached` (the process in a container), `single_container` (all nodes in one container), `container_health`
+(its health check), `launch` (up), `ending` (down), `event_snapshot` (a snapshot of the events of a running cluster),
+`newest_findings` (findings of a live audit); `dashboard` (the status drawn for a terminal).
 """

@@ -42,6 +42,10 @@ class CiReports(msgspec.Struct, frozen=True):
         suite = suite_of_seeds(summary["scenario"], codes, why, summary["wall_s"])
         self._write([suite], markdown_of_seeds(summary))
 
+    def write_suite(self, suite: Suite, text: str) -> None:
+        """Write reports whose contents the caller has. `text`: Markdown."""
+        self._write([suite], text)
+
     def _write(self, suites: Sequence[Suite], text: str) -> None:
         if self.junit is not None:
             write_whole(self.junit, junit_xml(suites))

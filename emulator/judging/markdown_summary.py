@@ -47,6 +47,11 @@ def code(text: object, *, cell: bool = False) -> str:
     return span.replace("|", "\\|") if cell else span
 
 
+def head_of(exit_code: int) -> str:
+    """The heading of a result, by the command's exit code."""
+    return CODES.get(exit_code, "❌ a bug of ours")
+
+
 def markdown(verdicts: Sequence[Mapping[str, Any]]) -> str:
     """Markdown of finished runs: one in full; several as a table, unexpected ones in full.
 
@@ -54,8 +59,8 @@ def markdown(verdicts: Sequence[Mapping[str, Any]]) -> str:
     """
     suites = suites_of(verdicts)
     if len(verdicts) == 1:
-        return _bounded(_run(verdicts[0], suites[0]))
-    return _bounded(_runs(verdicts, suites))
+        return bounded(_run(verdicts[0], suites[0]))
+    return bounded(_runs(verdicts, suites))
 
 
 def markdown_of_a_run_not_played(scenario: str, why: str) -> str:
@@ -65,7 +70,7 @@ def markdown_of_a_run_not_played(scenario: str, why: str) -> str:
 
 def markdown_of_seeds(summary: Mapping[str, Any]) -> str:
     """Markdown of many seeds. `summary`: as `sim --json` prints it."""
-    return _bounded(_seeds(summary))
+    return bounded(_seeds(summary))
 
 
 def _run(verdict: Mapping[str, Any], suite: Suite) -> Iterator[str]:
@@ -101,7 +106,7 @@ def _runs(verdicts: Sequence[Mapping[str, Any]], suites: Sequence[Suite]) -> Ite
 
 
 def _seeds(summary: Mapping[str, Any]) -> Iterator[str]:
-    head = CODES.get(summary["exit_code"], "❌ a bug of ours")
+    head = head_of(summary["exit_code"])
     failures, seeds = summary["failures"], summary["seeds"]
     yield f"## {head}: {code(summary['scenario'])}, {seeds} seeds\n"
     held = seeds - len(failures)
@@ -187,7 +192,7 @@ def _folded(title: str, body: str) -> str:
     return f"<details><summary>{title}</summary>\n\n{body}\n</details>\n"
 
 
-def _bounded(blocks: Iterator[str]) -> str:
+def bounded(blocks: Iterator[str]) -> str:
     """As many whole blocks as fit, separated by an empty line, and the count of omitted ones."""
     kept: list[str] = []
     length = left_out = 0

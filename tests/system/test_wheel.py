@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
-import sysconfig
 import tomllib
-import venv
 from collections.abc import Iterator
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
 
-from tests.patience import PATIENCE_S
+from emulator.packaged import DISTRIBUTION
+from verification.release.fresh_environment import FreshEnvironment, done
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = {"scenarios": "scenarios", "golden": "tests/golden", "compose": "compose"}
 """{folder of the package data: of the tree}"""
-WHEEL_BYTES_MAX = 3_000_000
-LIMIT_S = PATIENCE_S
+WHEEL_BYTES_MAX = 3_500_000
 DOCKER = """#!/bin/sh
 for context; do :; done
 cp -R "$context" "$KEPT"
@@ -31,46 +28,13 @@ cp -R "$context" "$KEPT"
 """An engine that keeps what it is to build from."""
 
 
-class Installed:
-    """The wheel in a virtual environment of its own, and an empty folder for commands.
-
-    Its dependencies come from this test's environment. The path file of the faultline there is not read: that is done
-    in an environment's own site-packages only.
-    """
-
-    def __init__(self, wheel: Path, folder: Path) -> None:
-        self.prefix, self.here = folder / "venv", folder / "here"
-        self.here.mkdir()
-        venv.create(self.prefix, symlinks=True)
-        self.python = self.prefix / "bin" / "python"
-        (self.packages,) = self.prefix.glob("lib/python*/site-packages")
-        of_this_test = dict.fromkeys(sysconfig.get_path(kind) for kind in ("purelib", "platlib"))
-        (self.packages / "dependencies.pth").write_text("\n".join(of_this_test), encoding="utf-8")
-        with_pip = [sys.executable, "-m", "pip", "--python", str(self.python), "--disable-pip-version-check"]
-        done(*with_pip, "install", "--quiet", "--no-deps", "--no-index", str(wheel))
-        archive = Path(sys.prefix, "var")
-        if archive.is_dir():  # Spark starts in half the time
-            (self.prefix / "var").symlink_to(archive)
-
-    def faultline(self, *words: str, code: int = 0) -> str:
-        """The output of the command."""
-        return done(str(self.prefix / "bin" / "faultline"), *words, cwd=self.here, code=code)
+class Installed(FreshEnvironment):
+    """The wheel beside this test's dependencies."""
 
     def files(self) -> dict[str, tuple[int, int]]:
         """All below the package, with what shows that one was written."""
         found = {str(path): path.stat() for path in self.packages.rglob("*")}
         return {path: (about.st_size, about.st_mtime_ns) for path, about in found.items()}
-
-
-def done(*command: str, cwd: Path = ROOT, code: int = 0, **variables: str) -> str:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    ended = subprocess.run(
-        command, cwd=cwd, env=environment | variables, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-        timeout=LIMIT_S, check=False,
-    )  # fmt: skip
-    assert ended.returncode == code, f"{command}: {ended.returncode}\n{ended.stdout}\n{ended.stderr}"
-    assert "Traceback" not in ended.stderr
-    return ended.stdout
 
 
 def built(tree: Path, into: Path, target: str) -> Path:
@@ -93,7 +57,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
     """Nothing is written below the package."""
-    one = Installed(wheel, tmp_path_factory.mktemp("installed"))
+    one = Installed(tmp_path_factory.mktemp("installed"))
+    one.install_beside([wheel])
     before = one.files()
     yield one
     assert one.files() == before
@@ -127,15 +92,16 @@ def test_a_wheel_of_the_source_distribution_is_the_same(wheel: Path, tmp_path: P
     source = built(ROOT, tmp_path / "source", "sdist")
     unpacked = tmp_path / "unpacked"
     unpacked.mkdir()
-    done("tar", "--extract", "--file", str(source), "--directory", str(unpacked))
+    done("tar", "--extract", "--file", str(source), cwd=unpacked)
     (tree,) = unpacked.iterdir()
-    assert held(built(tree, tmp_path / "wheel", "wheel")) == held(wheel)
+    assert built(tree, tmp_path / "wheel", "wheel").read_bytes() == wheel.read_bytes()
 
 
 def test_an_editable_installation_copies_nothing(tmp_path: Path) -> None:
-    done(sys.executable, "-c", f"from hatchling.build import build_editable; build_editable({str(tmp_path)!r})")
+    building = f"from hatchling.build import build_editable; build_editable({str(tmp_path)!r})"
+    done(sys.executable, "-c", building, cwd=ROOT)
     (editable,) = tmp_path.iterdir()
-    assert [name for name in held(editable) if ".dist-info/" not in name] == ["_faultline.pth"]
+    assert [name for name in held(editable) if ".dist-info/" not in name] == [f"_{DISTRIBUTION.replace('-', '_')}.pth"]
 
 
 def test_only_the_wheel_is_used(installed: Installed) -> None:
@@ -148,6 +114,11 @@ def test_only_the_wheel_is_used(installed: Installed) -> None:
 def test_the_version_is_that_of_the_project(installed: Installed) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert installed.faultline("--version") == f"{project['version']}\n"
+
+
+def test_a_package_runner_finds_a_command_of_the_distributions_name(installed: Installed) -> None:
+    command = str(installed.prefix / "bin" / DISTRIBUTION)
+    assert done(command, "--version", cwd=installed.here) == installed.faultline("--version")
 
 
 def test_a_report_has_its_style_and_its_scripts(installed: Installed, run: str) -> None:

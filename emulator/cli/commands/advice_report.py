@@ -38,7 +38,7 @@ def print_advice(report: AdviceReport, wall_s: float) -> None:
     """Print the verdict, a table, and the reasons, to stdout."""
     advice, base, replays = report.advice, report.base, report.replays
     lines = for_lines()
-    for line in summary_lines(advice.summaries, report.recommendation, _exhausted(base)):
+    for line in summary_lines(advice.summaries, report.recommendation, exhausted_by(base)):
         lines.print(line, style="bold", markup=False, soft_wrap=True)
     for line in _whose(base):
         lines.print(line, markup=False)
@@ -71,7 +71,8 @@ def print_advice(report: AdviceReport, wall_s: float) -> None:
     lines.print(f"{played}; in {wall_s:.0f} s. Seeds are a sample, not a proof", style="dim", markup=False)
 
 
-def _exhausted(base: Base) -> str:
+def exhausted_by(base: Base) -> str:
+    """The kind of faults played, for `of 71 single faults`."""
     return "single faults" if base.every else "faults"
 
 

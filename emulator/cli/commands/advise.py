@@ -5,7 +5,8 @@ a run met a bug of faultline.
 """
 
 import shlex
-from collections.abc import Iterator
+import sys
+from collections.abc import Collection, Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from time import monotonic
@@ -13,7 +14,7 @@ from time import monotonic
 import msgspec
 
 from emulator.cli.command_options import AdviseOptions
-from emulator.cli.commands.advice_report import as_json, print_advice
+from emulator.cli.commands.advice_report import as_json, exhausted_by, print_advice
 from emulator.cli.commands.advise_cluster import for_all_brokers, requested_cluster
 from emulator.cli.commands.advise_running import RunningCluster, SettingsUnavailable, running_cluster
 from emulator.cli.commands.command_errors import reports_errors
@@ -25,13 +26,17 @@ from emulator.cli.on_spark import NotOnSpark, players_of, require_spark
 from emulator.cluster.cluster_registry import NoCluster
 from emulator.exit_codes import BROKEN, BUG, HELD, UNKNOWN
 from emulator.judging.advice.advice import Advice, PairsAdvice, advise, advise_pairs, options_of, recommend
+from emulator.judging.advice.advice_cases import annotations, markdown_of_advice, suite_of_advice
 from emulator.judging.advice.advice_output import AdviceReport
 from emulator.judging.advice.advice_page import page_of
 from emulator.judging.advice.advice_runs import Base, Bug, Choice, FaultPlayer, base_of, text_of
+from emulator.judging.advice.advice_sarif import sarif_of
 from emulator.judging.advice.pairs import pairs_of
+from emulator.judging.advice.summary import FaultSummary
 from emulator.judging.campaigns.space import UnusableSpace, parse_seeds
 from emulator.regular_files import write_whole
 from emulator.runs.settings_files import read_settings_files
+from emulator.settings.properties_files import wanted
 from emulator.worlds.cluster_file.compose_files import NoClusterFile
 
 SEEDS = "1..3"
@@ -48,7 +53,8 @@ def advise_command(files: tuple[str, ...], options: AdviseOptions) -> int:
     limit_s = _check_extent(options)
     given_seeds = None if options.seeds is None else parse_seeds(options.seeds)
     folder = options.out or Path(FOLDER)
-    check_places({"--html": options.html}, folder)
+    ci_reports = options.ci_reports
+    check_places({"--html": options.html, "--sarif": options.sarif, **ci_reports.places}, folder)
     require_spark(options.master)
     notes: tuple[str, ...] = ()
     if options.cluster is not None:
@@ -57,6 +63,7 @@ def advise_command(files: tuple[str, ...], options: AdviseOptions) -> int:
     else:
         cluster = requested_cluster(options, read_settings_files(files))
         files, notes = for_all_brokers(files)
+    settings_files = [(wanted(word).path, file) for word, file in zip(files, read_settings_files(files), strict=True)]
     requested = Choice(options.kafka_version or cluster.version, options.overrides, files)
     base = _only(options.fault, base_of(requested, options.kafka_version, cluster))
     base = msgspec.structs.replace(base, warnings=(*notes, *base.warnings))
@@ -79,9 +86,20 @@ def advise_command(files: tuple[str, ...], options: AdviseOptions) -> int:
         print_advice(report, monotonic() - began_s)
     if options.html is not None:
         write_whole(options.html, page_of(report).encode())
+    code = _code([summary for one in rounds for summary in one.summaries], bugs)
+    if options.sarif is not None:
+        write_whole(options.sarif, sarif_of(report, settings_files, code, Path.cwd()))
+    if ci_reports.options:
+        text = markdown_of_advice(report, exhausted_by(base), code)
+        ci_reports.write_suite(suite_of_advice(report, monotonic() - began_s), text)
+    for line in annotations(report, settings_files) if options.annotations else ():
+        print(line, file=sys.stderr)
+    return code
+
+
+def _code(summaries: Sequence[FaultSummary], bugs: Collection[object]) -> int:
     if bugs:
         return BUG
-    summaries = [summary for one in rounds for summary in one.summaries]
     if any(one.broken for one in summaries):
         return BROKEN
     return UNKNOWN if any(not one.conclusive for one in summaries) else HELD

@@ -21,10 +21,9 @@ from emulator.cli.doctor.machine_facts import DockerFacts, Facts, JavaFacts, Pac
 from emulator.cli.doctor.machine_findings import PORTS_WANTED
 from emulator.cli.doctor.punctuality import NICENESS, NODES_TRIED
 from emulator.compiled_modules import look as look_for_compiled
-from emulator.packaged import IN_PACKAGE
+from emulator.packaged import DISTRIBUTION, IN_PACKAGE
 from emulator.worlds.containers.images import our_image
 
-DISTRIBUTION = "faultline"
 ASK_LIMIT_S = 5.0
 """Time limit of a Docker command, in seconds; an engine that hangs counts as none."""
 NAP_S = 0.005

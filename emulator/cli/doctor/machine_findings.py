@@ -13,7 +13,7 @@ from audit.java import JAVAS
 from emulator.cli.doctor.machine_facts import DockerFacts, Facts, Rights
 from emulator.cli.doctor.punctuality import NODES_TRIED, allowed_ms, safe_speed
 from emulator.compiled_modules import REMAKE
-from emulator.packaged import BUILD_IMAGE
+from emulator.packaged import BUILD_IMAGE, DISTRIBUTION
 
 State = Literal["ok", "limited", "missing"]
 PYTHON_MIN = (3, 11)
@@ -68,7 +68,7 @@ def _python(facts: Facts) -> Finding:
     found = f"{'.'.join(map(str, facts.python))} at {facts.python_at}"
     if facts.python[:2] < PYTHON_MIN:
         wanted = ".".join(map(str, PYTHON_MIN))
-        how = f"make PYTHON=python{wanted} demo" if facts.tree else "install the wheel with that"
+        how = f"make PYTHON=python{wanted} demo" if facts.tree else f"install {DISTRIBUTION} with that"
         return Finding("Python", "missing", found, f"faultline needs {wanted}: {how}", True)
     return Finding("Python", "ok", found, required=True)
 
@@ -76,7 +76,7 @@ def _python(facts: Facts) -> Finding:
 def _packages(facts: Facts) -> Iterator[Finding]:
     wrong = [package for package in facts.packages if not package.fits]
     if not facts.packages:
-        how = "make demo installs it" if facts.tree else "install the wheel"
+        how = "make demo installs it" if facts.tree else f"pip install {DISTRIBUTION}"
         yield Finding("packages", "limited", "faultline runs from its sources, not installed", how)
     elif not wrong:
         yield Finding("packages", "ok", f"all {len(facts.packages)} that faultline needs", required=True)

@@ -3,6 +3,8 @@
 import socket
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from emulator.topology import Topology
 from emulator.worlds.network.engine import Launched
 from emulator.worlds.network.forking import ForkServer
@@ -13,6 +15,7 @@ from emulator.worlds.network.supervision import ControlConnection
 
 KAFKA_LISTENER = "emulator.worlds.network.kafka_listener.kafka_listeners"
 """Imported before nodes are forked, if brokers listen for Kafka clients."""
+ANY_ADDRESS = ""
 
 
 class LocalEngine:
@@ -23,6 +26,8 @@ class LocalEngine:
     - `fork_server`: one made earlier (it must preload `modules`, those of the machines' factories), else one is
       started.
     - `kafka`: brokers listen for Kafka clients, too.
+    - `kafka_ports`: {AZ: {broker: advertised address}} of these listeners, on every address of this machine; by default
+      on free ports of loopback.
     """
 
     def __init__(
@@ -34,8 +39,10 @@ class LocalEngine:
         dialled: Mapping[str, int] | None = None,
         fork_server: ForkServer | None = None,
         kafka: bool = False,
+        kafka_ports: Mapping[str, Mapping[str, Address]] | None = None,
     ) -> None:
-        wanted = ports or {}
+        wanted, advertised = ports or {}, kafka_ports or {}
+        self._kafka_host = ANY_ADDRESS if kafka_ports else LOOPBACK
         self._kafka_listeners: dict[tuple[str, str], socket.socket] = {}
         self._reservations: dict[str, socket.socket] = {}
         """They keep a node's port while it is dead.
@@ -45,9 +52,10 @@ class LocalEngine:
         try:
             for node in topology.nodes:
                 self._reservations[node.name] = reserve_port(node.name, wanted.get(node.name, 0))
-            kafka_ports = [(az, node.name) for az in azs_of_clients(topology) for node in topology.with_role("broker")]
-            for listener in kafka_ports if kafka else ():
-                self._kafka_listeners[listener] = reserve_port(listener[1])
+            pairs = [(az, node.name) for az in azs_of_clients(topology) for node in topology.with_role("broker")]
+            for az, broker in pairs if kafka else ():
+                port = advertised[az][broker].port if kafka_ports else 0
+                self._kafka_listeners[az, broker] = reserve_port(broker, port, self._kafka_host)
         except PortInUse:
             self._release()
             raise
@@ -55,7 +63,8 @@ class LocalEngine:
         self._routes = {name: Address(LOOPBACK, port) for name, port in (self._ports | dict(dialled or {})).items()}
         self.kafka: dict[str, dict[str, Address]] = {}
         for (az, broker), reserved in self._kafka_listeners.items():
-            self.kafka.setdefault(az, {})[broker] = Address(LOOPBACK, reserved.getsockname()[1])
+            own = Address(LOOPBACK, reserved.getsockname()[1])
+            self.kafka.setdefault(az, {})[broker] = advertised[az][broker] if kafka_ports else own
         self._fork_server = fork_server or ForkServer((*modules, KAFKA_LISTENER) if kafka else modules)
 
     @property
@@ -86,6 +95,8 @@ class LocalEngine:
     async def launch(self, order: ProcessOrder, token: str) -> Launched:
         node = order.settings.life.node.name
         port = self._ports[node]
+        settings = msgspec.structs.replace(order.settings, kafka_host=self._kafka_host)
+        order = msgspec.structs.replace(order, settings=settings)
         with listen_on(port, node) as listener:
             control = await ControlConnection.open(Address(LOOPBACK, port), token, node)
             try:

@@ -41,11 +41,21 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_command_that_is_given_breaks_the_same_promise(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert advise("advise", *SAFE, "--seeds", "2", "--json", "--html", str(folder / "a.html")) == BROKEN
-    fault = msgspec.json.decode(capsys.readouterr().out)["faults"][0]
+    (folder / "server.properties").write_text("broker.rack=a\nlog.flush.interval.messages=9\n", encoding="utf-8")
+    kinds = ("html", "sarif", "junit", "markdown")
+    reports = [word for kind in kinds for word in (f"--{kind}", str(folder / f"a.{kind}"))]
+    assert advise("advise", "server.properties", *SAFE, "--seeds", "2", "--json", "--annotations", *reports) == BROKEN
+    output = capsys.readouterr()
+    fault = msgspec.json.decode(output.out)["faults"][0]
     broken = fault["broken"][0]
     assert (broken["check"], broken["change"]) == ("lost-acknowledged", ["log.flush.interval.messages=1"])
     assert broken["replay"] in (folder / "a.html").read_text(encoding="utf-8")
+    result = msgspec.json.decode((folder / "a.sarif").read_bytes())["runs"][0]["results"][0]
+    place = {"artifactLocation": {"uri": "server.properties"}, "region": {"startLine": 2}}
+    assert (result["ruleId"], result["locations"][0]["physicalLocation"]) == ("lost-acknowledged", place)
+    assert "::error file=server.properties,line=2,title=lost-acknowledged%3A" in output.err
+    assert "log.flush.interval.messages=1" in (folder / "a.junit").read_text(encoding="utf-8")
+    assert "not as expected" in (folder / "a.markdown").read_text(encoding="utf-8")
     faultline, *words = shlex.split(broken["replay"])
     assert faultline == "faultline"
     assert advise(*words, "--json") == BROKEN

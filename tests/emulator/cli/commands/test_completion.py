@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from emulator.cli.app import app
+from emulator.packaged import DISTRIBUTION
 
 
 def test_the_version_is_the_distributions(capsys: pytest.CaptureFixture[str]) -> None:
     app(["--version"], exit_on_error=False, result_action="return_value")
-    assert capsys.readouterr().out.strip() == metadata.version("faultline") != "0.0.0"
+    assert capsys.readouterr().out.strip() == metadata.version(DISTRIBUTION) != "0.0.0"
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -125,7 +125,7 @@ def test_from_a_wheel_nothing_is_reported_of_make() -> None:
     findings = examine(nothing, 5.0)
     assert not [one for one in findings if "make" in (one.subject, *one.advice.split())]
     assert [one.advice for one in findings if one.advice] == [
-        "faultline needs 3.11: install the wheel with that", "pip install 'trio>=0.35'"
+        "faultline needs 3.11: install kafka-faultline with that", "pip install 'trio>=0.35'"
     ]  # fmt: skip
 
 
