@@ -14,6 +14,8 @@ RETURN_S = 8.0
 """Time from a death to the restart; a broker with an unexpired session would exit."""
 TOPIC, OTHER = "t", "u"
 """The topic with writes; a topic that is created and deleted."""
+LOAD = "w"
+"""The workload that writes to the topic."""
 COORDINATED = "__transaction_state"
 """The topic whose leaders coordinate transactions."""
 

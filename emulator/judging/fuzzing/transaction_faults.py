@@ -6,13 +6,15 @@ As in `fault_generator`: each function adds its steps, or none if they are not p
 from typing import Final
 
 from emulator.judging.fuzzing.fault_generator import LEADS, Fault
-from emulator.judging.fuzzing.schedule import RETURN_S, Schedule
+from emulator.judging.fuzzing.schedule import LOAD, RETURN_S, Schedule
 from emulator.scenario import scenario_model as m
 
 CLIENT_MESSAGES = (
     "EndTxn", "EndTxn", "Produce", "Produce", "AddPartitionsToTxn", "AddOffsetsToTxn", "TxnOffsetCommit",
     "InitProducerId",
 )  # fmt: skip
+LATE_MESSAGES = ("EndTxn", "EndTxn", "EndTxn", "Produce", "Produce", "AddPartitionsToTxn", "TxnOffsetCommit")
+"""Requests that others overtake."""
 BROKER_MESSAGES = ("WriteTxnMarkers", "WriteTxnMarkers", "AddPartitionsToTxn", "Fetch")
 LATE_MS: Final = (3_000, 6_000, 15_000, 35_000)
 """Delays of one request: beyond the shorter and the longer request time-outs of the clients."""
@@ -91,11 +93,24 @@ def coordinator_dies(s: Schedule) -> None:
 
 def late_request(s: Schedule) -> None:
     """Requests of one kind are late for some seconds; those after the heal overtake them."""
-    message = s.draw.choice(CLIENT_MESSAGES)
+    message = s.draw.choice(LATE_MESSAGES)
     links = _link(s, message)
     late_ms = s.draw.choice(LATE_MS)
     s.add(m.Delay(links=links, apis=(message,), delay_ms=late_ms, at_s=s.at_s, expects_traffic=False))
     s.later(*s.draw.choice(LATE_S))
+    s.heal(links)
+    s.later(late_ms / 2_000.0, late_ms / 1_000.0)
+
+
+def late_before_the_end(s: Schedule) -> None:
+    """Requests are late, and the producers end meanwhile, so that nothing of theirs follows."""
+    message = s.draw.choice(("Produce", "Produce", "Produce", "EndTxn"))
+    links = _link(s, message)
+    late_ms = s.draw.choice(LATE_MS)
+    s.add(m.Delay(links=links, apis=(message,), delay_ms=late_ms, at_s=s.at_s, expects_traffic=False))
+    s.later(*s.draw.choice(LATE_S))
+    s.behind(f"the end at {s.at_s:g}", m.StopWorkload(name=LOAD, at_s=s.at_s))
+    s.later(0.5, 3.0)
     s.heal(links)
     s.later(late_ms / 2_000.0, late_ms / 1_000.0)
 
@@ -150,7 +165,8 @@ TRANSACTION_SELDOM: Final[dict[str, tuple[Fault, int]]] = {
 }
 """Fault types of some schedules with transactions."""
 TRANSACTION_SEQUENCES: Final[dict[str, tuple[Fault, int]]] = {
-    "late-request": (late_request, 16),
+    "late-request": (late_request, 30),
+    "late-before-the-end": (late_before_the_end, 12),
     "sleeping-client": (sleeping_client, 6),
     "cut-off-coordinator": (cut_off_coordinator, 4),
     "ends-without-markers": (ends_without_markers, 4),

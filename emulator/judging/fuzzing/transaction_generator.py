@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from emulator.judging.fuzzing.schedule import COORDINATED, TOPIC
+from emulator.judging.fuzzing.schedule import COORDINATED, LOAD, TOPIC
 from emulator.scenario import scenario_model as m
 from emulator.topology import Node, Topology
 from protocol.gates import gates_for
@@ -33,10 +33,10 @@ DELIVERY_TIMEOUTS_MS: Final = (500, 5_000, 120_000)
 DELIVERY_TIMEOUT_SINCE: Final = "2.1"
 TRANSACTION_TIMEOUTS_MS: Final = (8_000, 15_000, 60_000)
 BLOCK_MS: Final = (10_000, 60_000)
-RECORDS: Final = (1, 2, 3, 5)
+RECORDS: Final = (1, 2, 3, 5, 5)
 """Records of a transaction."""
 RATES_PER_S: Final = (0.2, 0.5, 1, 2)
-ABORTED: Final = (0.0, 0.25, 0.5)
+ABORTED: Final = (0.0, 0.5, 0.5)
 TRANSFORMS: Final = 0.5
 """Share of schedules with a consume-transform-produce loop."""
 FORMER_CLIENTS: Final = 0.2
@@ -91,14 +91,14 @@ def _workloads(draw: random.Random, version: str, transforms: bool) -> list[m.An
     isolated = {"isolation.level": "read_committed", "auto.offset.reset": "earliest"}
     steps: list[m.AnyStep] = [
         m.Workload(
-            name="w",
+            name=LOAD,
             topic=TOPIC,
             rate_per_s=draw.choice(RATES_PER_S),
             client_version=client_version,
-            settings={**settings, "transactional.id": "w"} if shared else settings,
+            settings={**settings, "transactional.id": LOAD} if shared else settings,
             consumer_settings=isolated,
             consumers=not transforms or draw.random() < 0.5,
-            transactional_id="" if shared else "w",
+            transactional_id="" if shared else LOAD,
             records_per_transaction=draw.choice(RECORDS),
             abort_ratio=draw.choice(ABORTED),
         )

@@ -61,6 +61,20 @@ def test_a_run_keeps_its_promises(version: str) -> None:
     assert any("transaction_state_changed" in one and "CompleteCommit" in one for one in trial.reached)
 
 
+def test_two_of_kafkas_own_errors_are_found_unaided(subtests: pytest.Subtests) -> None:
+    """By schedules as drawn. Numbers 105 and 125 of the first seed are the first of their kind that were played."""
+    for version, number, error, shown in (
+        ("2.8", 105, "(KAFKA-14402)", True),
+        ("3.6", 105, "(KAFKA-14402)", False),
+        ("2.8", 125, "(KAFKA-17754)", True),
+    ):
+        with subtests.test(error, version=version):
+            hunt = HuntOptions(version, 1, space=SPACE, metadata="zookeeper", transactions=True)
+            trial = tried(hunt.scenario(number), number)
+            assert not trial.bug and not trial.error
+            assert any(error in one.rule for one in trial.broken) == shown
+
+
 # --- rules ---
 
 
