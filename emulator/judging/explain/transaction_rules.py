@@ -25,8 +25,8 @@ DUPLICATE: Final = "duplicate-commit"
 TRANSACTIONS: Final[dict[str, Callable[[Truth], Iterator[Violation]]]] = {
     name: ANOMALIES[name]
     for name in (
-        "lost-commit", "unrequested-commit", "torn-commit", "aborted-read", "dirty-read", DUPLICATE,
-        "output-without-offsets", "offsets-without-output", ZOMBIE, HANGING,
+        "lost-commit", "unrequested-commit", "torn-commit", "aborted-read", "dirty-read", "circular-dependency",
+        DUPLICATE, "output-without-offsets", "offsets-without-output", ZOMBIE, HANGING,
     )
 }  # fmt: skip
 """Checks of the oracle that transactions keep whatever is cut or killed."""
