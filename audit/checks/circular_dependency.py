@@ -1,11 +1,11 @@
 """Circular dependency: a transaction has read from one that wrote after it, or that has read from it.
 
-A consume-transform-produce loop names the input in each output, so the log has what its transactions read (`wr`: the
+A consume-transform-produce loop names the input in each output. So the log has what its transactions read (`wr`: the
 second one has read a record of the first). In a partition the offsets have the order of writes (`ww`). A consumer at
 read_committed receives a record after its transaction was decided, and our loops read before they write. So what a
 transaction wrote lies behind all that it depends on. A row is a chain of up to four committed transactions, each with
-an output for a record of the one before, and the last one has a record before one of the first one's in a partition, or
-is read by the first one. The text is the circle.
+an output for a record of the one before. The last one has a record before one of the first one's in a partition. Or
+the first one has read from it. The text is the circle.
 
 It judges acknowledged records with COMMIT markers behind them in the final leaders' logs, and clients that read the
 topic at read_committed alone. Where such a log has lost records, offsets stand for others. (Adya: G1c, as Elle finds

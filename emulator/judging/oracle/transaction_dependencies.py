@@ -23,7 +23,7 @@ Reads = dict[str, dict[str, Place]]
 
 @oracle_check("circular-dependency", "changes of clients' transactions", client_transactions, reads="transactions")
 def circular_dependency(truth: Truth) -> Iterator[Violation]:
-    """One chain of transactions, each read by the next, whose last one wrote before the first or is read by it."""
+    """One chain of transactions, each read by the next, that closes to a circle."""
     reads, spans = _reads(truth), _spans(truth)
     found: dict[frozenset[str], tuple[str, Place]] = {}
     for writer in reads:

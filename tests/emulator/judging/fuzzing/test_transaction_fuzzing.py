@@ -62,7 +62,7 @@ def test_a_run_keeps_its_promises(version: str) -> None:
 
 
 def test_two_of_kafkas_own_errors_are_found_unaided(subtests: pytest.Subtests) -> None:
-    """By schedules as drawn. Numbers 105 and 125 of the first seed are the first of their kind that were played."""
+    """By schedules as drawn from the first seed."""
     for version, number, error, shown in (
         ("2.8", 105, "(KAFKA-14402)", True),
         ("3.6", 105, "(KAFKA-14402)", False),
