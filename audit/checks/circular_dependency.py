@@ -1,4 +1,4 @@
-"""Circular dependency: a transaction has read from one that wrote after it, or that has read from it.
+"""Circular dependency: transactions depend on each other in a circle.
 
 A consume-transform-produce loop names the input in each output. So the log has what its transactions read (`wr`: the
 second one has read a record of the first). In a partition the offsets have the order of writes (`ww`). A consumer at

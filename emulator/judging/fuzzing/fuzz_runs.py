@@ -135,7 +135,7 @@ def _settle(world: SimulatedWorld, gates: Gates) -> list[Unsettled]:
 
 
 def unsettled_schedule(world: SimulatedWorld) -> list[Unsettled]:
-    """Failures to settle now, also of what brokers report to clients; where all has settled, of transactions."""
+    """Failures to settle now, also of reported ISRs; where there are none, of transactions."""
     return [*unsettled_now(world), *isr_untold(world)] or without_end(world)
 
 

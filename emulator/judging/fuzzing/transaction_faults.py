@@ -1,4 +1,4 @@
-"""Faults of schedules with transactions: late requests of clients, paused clients, coordinators, markers.
+"""Faults of schedules with transactions: of clients, coordinators and markers.
 
 As in `fault_generator`: each function adds its steps, or none if they are not possible now.
 """
@@ -21,7 +21,7 @@ LATE_MS: Final = (3_000, 6_000, 15_000, 35_000)
 LATE_S: Final = ((1.0, 4.0), (4.0, 8.0))
 """Time for which requests become late; later ones arrive before them."""
 PAUSE_S: Final = ((3.0, 8.0), (11.0, 16.0), (20.0, 26.0))
-"""Pauses of a client: within its session and its transaction's time-out, beyond one of them, beyond both."""
+"""Pauses of a client: within its session and time-out, beyond one of them, beyond both."""
 
 
 def _coordinator(s: Schedule) -> str:

@@ -1,4 +1,4 @@
-"""Draws the transactions of a schedule: producers, consume-transform-produce loops, their clients' settings.
+"""Draws the transactions of a schedule: producers, transforms, settings of their clients.
 
 The rest of the schedule is drawn as without transactions.
 """
@@ -40,16 +40,16 @@ ABORTED: Final = (0.0, 0.5, 0.5)
 TRANSFORMS: Final = 0.5
 """Share of schedules with a consume-transform-produce loop."""
 FORMER_CLIENTS: Final = 0.2
-"""Share of schedules whose producers have a version without transaction version 2, where brokers have it."""
+"""Share of schedules with older producers, where brokers have transaction version 2."""
 FORMER_VERSION: Final = "3.9"
 SHARED: Final = 0.15
-"""Share of schedules in which the clients share a transactional id, so that the last one fences the others."""
+"""Share of schedules whose clients share a transactional id: the last one fences others."""
 
 
 def with_transactions(scenario: m.Scenario, draw: random.Random, version: str, fixed: dict[str, Any]) -> m.Scenario:
-    """The scenario up to its workload, with transactional clients. `fixed`: settings that are not drawn.
+    """The scenario up to its workload, with transactional clients.
 
-    Raises ValueError for a version without transactions.
+    `fixed`: settings that are not drawn. Raises ValueError for a version without transactions.
     """
     if not gates_for(version).transactions:
         raise ValueError(f"Kafka {version} has no transactions; they begin with 0.11")

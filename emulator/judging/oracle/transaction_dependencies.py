@@ -18,7 +18,7 @@ LENGTH_MAX: Final = 4
 
 Place = tuple[TopicPartition, int]
 Reads = dict[str, dict[str, Place]]
-"""{writing transaction: {reading transaction: the first record of the former that the latter has read}}"""
+"""{writing transaction: {reading transaction: the first record that it has read}}"""
 
 
 @oracle_check("circular-dependency", "changes of clients' transactions", client_transactions, reads="transactions")
