@@ -114,6 +114,7 @@ CHECKS: Final[dict[str, CheckRecord]] = {
         CheckRecord(name="torn-commit", settings=("writes", "records")),
         CheckRecord(name="aborted-read", settings=("batches read", "records")),
         CheckRecord(name="dirty-read", settings=("batches read", "records")),
+        CheckRecord(name="circular-dependency", settings=("writes", "records")),
         CheckRecord(name="duplicate-commit", settings=("writes", "records")),
         CheckRecord(name="output-without-offsets", settings=("writes", "records")),
         CheckRecord(name="offsets-without-output", settings=("writes", "records")),

@@ -1,12 +1,13 @@
 """A hundred thousand fuzzed runs under safe settings: broken promises without a known rule.
 
-    python -m verification.safe_fuzz [RUNS] [--metadata kraft] [--lot N]
+    python -m verification.safe_fuzz [RUNS] [--metadata kraft | --transactions] [--lot N]
 
 Hunts of LOT runs (`faultline fuzz`, without shrinking), of the versions of VERSIONS in turn, each with a seed of its
-own. Every finished hunt is stored in results/safe_fuzz.json (KRaft: safe_fuzz_kraft.json), and an interrupted call is
-resumed. Each call plays finds without a rule again, and stores them apart once they show nothing, or a find with a
-rule. `faultline fuzz --kafka-version V --metadata M --seed S --runs N` repeats a hunt of the present table of fault
-types (`space`). Exits with 1 if a find has no rule (its scenario is printed), 70 if a run met a bug of faultline.
+own. Every finished hunt is stored in results/safe_fuzz.json (KRaft: safe_fuzz_kraft.json; with transactional clients:
+safe_fuzz_transactions.json), and an interrupted call is resumed. Each call plays finds without a rule again, and stores
+them apart once they show nothing, or a find with a rule. `faultline fuzz --kafka-version V --metadata M --seed S --runs
+N` repeats a hunt of the present table of fault types (`space`). Exits with 1 if a find has no rule (its scenario is
+printed), 70 if a run met a bug of faultline.
 """
 
 from __future__ import annotations
@@ -31,10 +32,14 @@ RESULTS = Path(__file__).parent / "results"
 RUNS = 100_000
 LOT = 5_000
 KRAFT = "kraft"
-FILES = {"zookeeper": "safe_fuzz.json", KRAFT: "safe_fuzz_kraft.json"}
+TRANSACTIONS = "transactions"
+FILES = {
+    "zookeeper": "safe_fuzz.json", KRAFT: "safe_fuzz_kraft.json", TRANSACTIONS: "safe_fuzz_transactions.json"
+}  # fmt: skip
 VERSIONS = {
     "zookeeper": ("2.8", "2.6", "2.8", "2.3", "2.8", "2.0.0", "2.8", "1.1", "2.8", "0.10.2"),
     KRAFT: ("4.4", "3.9", "4.1", "3.6", "4.4", "3.7", "4.0", "3.3", "4.4", "3.5"),
+    TRANSACTIONS: ("4.4", "2.8", "3.9", "0.11", "4.0", "2.3", "3.6", "1.1", "4.1", "3.5"),
 }
 FIRST_SEED = 2026
 
@@ -53,7 +58,7 @@ class Row(msgspec.Struct, frozen=True):
     """One hunt.
 
     `explained`: {promise and rule: number of runs}; `failures`: runs that did not end. `mended`: former finds without a
-    rule that are fixed. `space`: version of the table of fault types. `metadata`: mode, as of `HuntOptions`.
+    rule that are fixed. `space`: version of the table of fault types. `metadata`, `transactions`: as of `HuntOptions`.
     """
 
     kafka: str
@@ -68,6 +73,7 @@ class Row(msgspec.Struct, frozen=True):
     mended: list[Unexplained] = []
     space: int = 1
     metadata: str = ""
+    transactions: bool = False
 
 
 def measured(hunt_spec: HuntOptions, runs: int) -> Row:
@@ -91,6 +97,7 @@ def measured(hunt_spec: HuntOptions, runs: int) -> Row:
         took_s=took_s,
         space=hunt_spec.space,
         metadata=hunt_spec.metadata,
+        transactions=hunt_spec.transactions,
     )
 
 
@@ -132,21 +139,29 @@ def main(arguments: list[str]) -> int:
     """Play the remaining hunts, with native machines if compiled."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", nargs="?", type=int, default=RUNS, help="of all hunts together")
-    parser.add_argument("--metadata", choices=tuple(FILES), default="zookeeper", help="mode of the clusters")
+    parser.add_argument("--metadata", choices=("zookeeper", KRAFT), default="zookeeper", help="mode of the clusters")
+    parser.add_argument(
+        "--transactions", action="store_true", help="clients write in transactions; the mode is each version's own"
+    )
     parser.add_argument("--lot", type=int, default=LOT, help="runs of a hunt")
     given = parser.parse_args(arguments)
     use()
     from emulator.judging.fuzzing.fault_generator import SPACE
     from emulator.judging.fuzzing.fuzz_search import HuntOptions
 
-    path, versions = RESULTS / FILES[given.metadata], VERSIONS[given.metadata]
-    metadata = given.metadata if given.metadata == KRAFT else ""
+    kind = TRANSACTIONS if given.transactions else given.metadata
+    path, versions = RESULTS / FILES[kind], VERSIONS[kind]
+    metadata = KRAFT if kind == KRAFT else ""
     rows = [looked_at_again(row) for row in before(path)]
     written(path, rows)
     while (played := sum(row.runs for row in rows)) < given.runs:
         number = len(rows)
         hunt_spec = HuntOptions(
-            versions[number % len(versions)], FIRST_SEED + number, space=SPACE, metadata=metadata
+            versions[number % len(versions)],
+            FIRST_SEED + number,
+            space=SPACE,
+            metadata=metadata,
+            transactions=given.transactions,
         )
         row = measured(hunt_spec, min(given.lot, given.runs - played))
         rows.append(row)

@@ -8,7 +8,7 @@ from audit.pretests.pretested_run import PretestedRun
 
 @pretest("violations", "aborted-read", "dirty-read", "duplicate-commit", "hanging-transaction", "lost-commit")
 @pretest("violations", "offsets-without-output", "output-without-offsets", "torn-commit", "unrequested-commit")
-@pretest("violations", "zombie-write")
+@pretest("violations", "circular-dependency", "zombie-write")
 @pretest("table", "transactional_batches", "transaction_writes", "client_transactions", "hidden_leaps")
 def transactions(run: PretestedRun) -> bool:
     """Each of these queries joins batches of transactions, or clients' transactions."""

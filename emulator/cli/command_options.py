@@ -334,6 +334,8 @@ class FuzzOptions:
     metadata: Metadata | None = None
     """Store of the clusters' metadata; by default that of the settings files, else ZooKeeper up
     to Kafka 3.2 and KRaft from 3.3 on."""
+    transactions: bool = False
+    """Clients write in transactions, and transform records exactly once; from Kafka 0.11 on."""
     seed: int = 1
     """Seed of the random choices."""
     out: Path | None = None

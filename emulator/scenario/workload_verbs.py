@@ -12,6 +12,8 @@ KEYS_MAX = 1_000_000
 VALUE_BYTES_MAX = 1_048_576
 RECORDS_PER_TRANSACTION_MAX = 100_000
 OF_PRODUCERS = ("rate", "acks", "retries", "idempotent", "client_version", "keys", "value_bytes", "settings")
+OF_TRANSFORMS = ("client_version", "settings")
+"""Also of the producers of a workload that transforms."""
 OF_TRANSACTIONS = ("records_per_transaction", "abort_ratio", "output")
 
 
@@ -54,7 +56,7 @@ def workload(k: Keys, at_s: float | None) -> Steps:
     if step.group and not step.consumers:
         reader.problem(k.nodes["group"], "its consumers are members of a group, and there are none: consumers is false")
     for key in OF_PRODUCERS if not step.producers else ():
-        if key in k:
+        if key in k and not (step.output and key in OF_TRANSFORMS):
             reader.problem(k.nodes[key], f"{key} is the producers', and there are none: producers is false")
     _check_transactions(k, step)
     if not step.producers and not step.consumers:

@@ -25,8 +25,8 @@ def test_a_healthy_run_holds_every_check(audit: Audit) -> None:
     short = ("no-leader", "under-replicated", "unanswered-request", "too-few-copies")
     of_kraft = ("dual-quorum-leader", "metadata-divergence", "quorum-high-watermark")
     of_transactions = (
-        *("lost-commit", "unrequested-commit", "torn-commit", "duplicate-commit", "output-without-offsets"),
-        *("offsets-without-output", "zombie-write", "hanging-transaction"),
+        *("lost-commit", "unrequested-commit", "torn-commit", "circular-dependency", "duplicate-commit"),
+        *("output-without-offsets", "offsets-without-output", "zombie-write", "hanging-transaction"),
     )
     skipped = dict.fromkeys(("checkpoint-ahead", *short, *of_kraft, *of_transactions), "skipped")
     held = dict.fromkeys(verdict.checks, "held")

@@ -13,6 +13,7 @@ KRAFT = str(Path(__file__).parents[1] / "kraft_plays" / "kraft-topics.yaml")
 NO_CRASHES = "crash testing plays clusters with ZooKeeper"
 IN_PEACE = str(Path(__file__).parents[1] / "left_in_peace.yaml")
 TRANSACTIONS = str(Path(__file__).parents[1] / "transactions_in_peace.yaml")
+CIRCLES = str(Path(__file__).parents[1] / "transactions_in_a_circle.yaml")
 NO_TRANSACTIONS = "crash testing plays no transactions"
 
 OLD, EPOCHS, ALTER_ISR = ("0.10.2",), ("2.1", "2.3", "2.6"), ("2.7", "2.8")
@@ -303,6 +304,11 @@ MUTANTS: dict[str, Mutant] = {
         wrong="the last stable offset ignores open transactions",
         patches=transaction_patches.stable_at_the_high_watermark,
         check="dirty-read", scenario=TRANSACTIONS, version="2.8", unseen=NO_TRANSACTIONS,
+    ),
+    "stable-in-a-circle": Mutant(
+        wrong="the last stable offset ignores open transactions, and a transform writes where it reads",
+        patches=transaction_patches.stable_at_the_high_watermark,
+        check="circular-dependency", scenario=CIRCLES, version="2.8", unseen=NO_TRANSACTIONS,
     ),
     "transactional-offsets-dropped": Mutant(
         wrong="a group forgets the offsets of committed transactions",

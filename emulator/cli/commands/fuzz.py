@@ -39,6 +39,7 @@ from emulator.scenario.scenario_model import CreateTopic, Scenario, Workload
 from emulator.screen import for_lines
 from emulator.settings.setting_registry import parse_assignment
 from emulator.topology import KRAFT, ZOOKEEPER, default_metadata, metadata_of, three_azs
+from protocol.gates import gates_for
 from protocol.ids import BrokerId
 from protocol.undecodable import UNDECODABLE
 from protocol.versions import DEFAULT_VERSION, ladder_name
@@ -104,7 +105,9 @@ def _specification(options: FuzzOptions) -> HuntOptions:
     by_broker = {str(broker): own for broker, own in given.settings_by_broker.items()}
     # "" as in searches that began before there was a choice, so that they can be resumed.
     metadata = "" if mode == metadata_of(version) else mode
-    spec = HuntOptions(version, options.seed, given.settings, by_broker, SPACE, metadata)
+    if options.transactions and not gates_for(version).transactions:
+        raise UnusableOption(f"--transactions: Kafka {version} has none; they begin with 0.11")
+    spec = HuntOptions(version, options.seed, given.settings, by_broker, SPACE, metadata, options.transactions)
     resolve(spec.scenario(0))
     return spec
 
@@ -210,6 +213,7 @@ def _print(spec: HuntOptions, hunt: Hunt, closely: Closely, folder: Path, wall_s
         lines.print(f"failed, number {number}: {why}", style="dim", markup=False)
     failed = f"; {hunt.failures} failed" if hunt.failures else ""
     mode = " in KRaft mode" if spec.in_kraft else ""
+    mode += " with transactions" if spec.transactions else ""
     lines.print(
         f"Kafka {spec.version}{mode}: {hunt.runs} runs of {hunt.simulated_s / max(1, hunt.runs):.0f} simulated seconds "
         f"in {wall_s:.1f} s; {len(kinds_in(hunt.reached))} kinds of events with their reasons were reached, "
@@ -246,6 +250,7 @@ def _print_json(spec: HuntOptions, hunt: Hunt, closely: Closely, folder: Path, c
         "kafka_version": spec.version,
         "seed": spec.seed,
         "metadata": KRAFT if spec.in_kraft else ZOOKEEPER,
+        "transactions": spec.transactions,
         "settings": {**(KRAFT_SAFE if spec.in_kraft else SAFE), **spec.fixed},
         "runs": hunt.runs,
         "simulated_s": round(hunt.simulated_s, 1),

@@ -9,6 +9,6 @@ Reading order. Evidence: `run_history` (facts about the past), `history_builder`
 terms and states), `sanity` (of every machine by itself), `metadata_log_checks` (of KRaft's metadata log),
 `extra_invariants` (without trace in final logs). Rules: `loss_explanation` (the leader elected without a lost record,
 and the event that removed the record there), `losses`, `divergence_explanation`, `promise_rules` (all of these),
-`stopped` (a replica's fetcher), `controller_errors`, `stuck` (an unsettled cluster), `liveness_rules`. `reasons`: a
-violation's explanation as a sentence.
+`stopped` (a replica's fetcher), `controller_errors`, `stuck` (an unsettled cluster), `liveness_rules`,
+`transaction_rules`. `reasons`: a violation's explanation as a sentence.
 """

@@ -30,13 +30,14 @@ class Broken(msgspec.Struct, frozen=True):
 
     - `what`: settled, ensemble, recovery, election, state, lost, duplicate, divergence, high-watermark, reread, epoch,
       epoch-order (in a log), epoch-cache (of a batch), controller, or the name of a check that no death excuses
-      (ALWAYS_KEPT), one of LIVENESS, or one of BEHAVIOURS
+      (ALWAYS_KEPT), one of LIVENESS, of BEHAVIOURS, or of TRANSACTIONS
     - `acks` of a lost record (-1 all); `offset` -1: no offset; `value` and `digest` of the record, "" and 0 without one
     - `broker`, `epoch`: of a leader whose high watermark decreased
     - `unexplained`: copies of a record beyond the attempts to produce it
     - `others`: replicas that differ from the final leader; `held`: (broker, epoch, digest) of all batches there
     - `found`: digests that a power loss left, if they are no part of the former log
     - `joined`: of dead replicas in the ISR, whether their leader has asked for it
+    - `producer_id` (-1: none), `transaction` ("": none): of a broken promise of transactions, or of a duplicate
     - `since_ms`, `until_ms`: period in which an election was decided; since when a log is back
     """
 
@@ -54,6 +55,8 @@ class Broken(msgspec.Struct, frozen=True):
     held: tuple[tuple[int, int, int], ...] = ()
     found: tuple[int, ...] = ()
     joined: bool = False
+    producer_id: int = -1
+    transaction: str = ""
     since_ms: float = 0.0
     until_ms: float = inf
 
@@ -114,7 +117,11 @@ def _duplicate(truth: Truth, history: History, found: Violation) -> Broken:
     attempts = sum(history.attempts.get(write.operation, 0) for write in writes)
     value = min((write.value for write in writes), default="")
     unexplained = max(0, copies - attempts)
-    return Broken("duplicate", found.text, found.topic_partition, found.offset, value=value, unexplained=unexplained)
+    transaction = min((write.transaction for write in writes), default="")
+    return Broken(
+        "duplicate", found.text, found.topic_partition, found.offset, value=value, unexplained=unexplained,
+        transaction=transaction,
+    )  # fmt: skip
 
 
 def _held(truth: Truth, found: Violation) -> tuple[tuple[int, ...], tuple[tuple[int, int, int], ...]]:

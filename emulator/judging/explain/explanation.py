@@ -14,15 +14,24 @@ from emulator.judging.explain.liveness_rules import LIVENESS, TOO_FEW, broken_li
 from emulator.judging.explain.metadata_log_checks import lost_disks_rule, metadata_log_broken
 from emulator.judging.explain.promise_rules import Rules, gates_of
 from emulator.judging.explain.recoveries import Recovery, lost_tails
-from emulator.judging.explain.run_history import History
+from emulator.judging.explain.run_history import History, LostTail
 from emulator.judging.explain.sanity import insane
 from emulator.judging.explain.settled_partitions import Unsettled
 from emulator.judging.explain.stuck import exit_rule, unsettled_rule
+from emulator.judging.explain.transaction_rules import (
+    HIDING,
+    LOST_RECORDS,
+    TRANSACTIONS,
+    broken_transactions,
+    lost_records,
+    transaction_rule,
+)
 from emulator.judging.oracle.gathering import truth_of
 from emulator.judging.oracle.truth import Truth
 from emulator.runs.resolve import Resolved
+from protocol.ids import TopicPartition
 
-KNOWN = re.compile(r"\((?:KAFKA-\d+|KIP-(?:101|903|966))\)")
+KNOWN = re.compile(r"\((?:KAFKA-\d+|KIP-(?:101|447|903|966))\)")
 """Pattern of rules of Kafka's own errors (semantics 8)."""
 
 
@@ -57,9 +66,12 @@ class Evidence:
         return history_of(self.events)
 
     @cached_property
+    def tails(self) -> list[LostTail]:
+        return lost_tails(self._recoveries, self._resolved.spec.topology)
+
+    @cached_property
     def rules(self) -> Rules:
-        tails = lost_tails(self._recoveries, self._resolved.spec.topology)
-        return Rules(self._resolved, self.history, tails=tails)
+        return Rules(self._resolved, self.history, tails=self.tails)
 
     def violations(self) -> Iterator[Broken]:
         """Broken promises in logs, terms, states and recoveries."""
@@ -94,8 +106,9 @@ class SimulatedEvidence(Evidence):
         yield from metadata_log_broken(self._run.world, self._resolved.spec.kafka_version)
 
     def further_violations(self) -> Iterator[Broken]:
-        """Broken promises of liveness, and behaviour that only events show."""
+        """Broken promises of liveness and of transactions, and behaviour that only events show."""
         yield from broken_liveness(self.truth)
+        yield from broken_transactions(self.truth)
         yield from forbidden_behaviour(self._run.world.trace.entries, self.history)
 
     def unsettled_rule(self, one: Unsettled) -> str:
@@ -126,6 +139,11 @@ class SimulatedEvidence(Evidence):
         return found
 
 
+def lost_transactions(run: Evidence, topic_partition: TopicPartition) -> bool:
+    """Whether a log with transactions has lost records: which ones were hidden is unknown then."""
+    return topic_partition in run.truth.producers and lost_records(run.truth, run.tails, topic_partition)
+
+
 def explain(run: Evidence, violation: Broken | Exited | Unsettled) -> Rule | None:
     """The rule that allows a violation.
 
@@ -138,6 +156,10 @@ def explain(run: Evidence, violation: Broken | Exited | Unsettled) -> Rule | Non
             text = run.unsettled_rule(violation) or run.lost_disks_rule(violation.what)
         case Broken(what=what) if what in LIVENESS:
             text = run.liveness_rule(violation)
+        case Broken(what=what) if what in TRANSACTIONS:
+            text = transaction_rule(run.gates, run.truth, run.events, run.tails, violation)
+        case Broken(what=what, topic_partition=place) if what in HIDING and lost_transactions(run, place):
+            text = LOST_RECORDS
         case Broken(what=what) if what in BEHAVIOURS:
             text = behaviour_rule(run.gates, violation)
         case _:

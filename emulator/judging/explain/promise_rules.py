@@ -172,7 +172,8 @@ class Rules:
     def _stored_twice(self, broken: Broken) -> str:
         topic, partition = broken.topic_partition
         numbered = {(topic, partition, broken.value), (topic, ANY_PARTITION, broken.value)} & self._idempotent
-        return "" if numbered or broken.unexplained else "6: without idempotence each attempt stores a copy"
+        once = numbered or broken.transaction
+        return "" if once or broken.unexplained else "6: without idempotence each attempt stores a copy"
 
     def _led_again(self, broken: Broken) -> str:
         """The rule if no controller saw the leader die: it leads on from its checkpoint."""

@@ -24,15 +24,16 @@ from protocol.events import (
     SessionChanged,
     StateDecided,
     TopicRemoved,
+    TransactionStateChanged,
 )
 
-FIELDS = ("error", "reason", "result", "change", "state", "role", "effective")
+FIELDS = ("error", "reason", "result", "change", "state", "role", "effective", "transaction_state", "batch_kind")
 """Fields that distinguish events of one type, if their values are words or small numbers."""
 FOLLOWED: frozenset[type[Event]] = frozenset(
     {
         ControllerChanged, EpochAnswered, FetchOffsetReset, FetchOutOfRange, FetcherChanged, IsrChangeEnded,
         LeaderAndIsrIgnored, LogLoaded, LogTruncated, NodeStarted, NodeStopped, RoleChanged, SessionChanged,
-        StateDecided, TopicRemoved,
+        StateDecided, TopicRemoved, TransactionStateChanged,
     }
 )  # fmt: skip
 """Event types whose order at a node counts: changes of a node's role."""

@@ -27,7 +27,7 @@ CHECKS = {"isr": "under-replicated", "leader": "no-leader", "no-state": "no-lead
 """{failure to settle: the audit's check for it}."""
 FIRST = (
     "dead", "ensemble", "unregistered", "controller", "no-state", "leader", "role", "isr", "log-end", "high-watermark",
-    "settings", "metadata", "told-isr",
+    "settings", "metadata", "told-isr", "transaction",
 )  # fmt: skip
 """Failures to settle in the order of causality: an earlier one explains later ones."""
 

@@ -4,12 +4,14 @@ A cluster with open faults need not settle."""
 
 from emulator.faults import actions as act
 from emulator.judging.explain.finished_run import Exited, FinishedRun
+from emulator.judging.explain.kraft_settled import kraft_brokers_of
 from emulator.judging.explain.recoveries import Recoveries
 from emulator.judging.explain.settled_partitions import Unsettled
 from emulator.judging.explain.settled_state import assignments, brokers_of, ensemble_state, state_of
 from emulator.judging.explain.settled_state import unsettled as unsettled_now
 from emulator.judging.explain.stuck import ORDINARY_EXITS
 from emulator.judging.oracle.probe import Probe
+from emulator.machines.broker.transaction_metadata import PREPARED
 from emulator.runs.resolve import Resolved
 from emulator.runs.simulated import let_pass, play_script, scripted_world
 from emulator.scenario.player.player import Player
@@ -19,6 +21,7 @@ from emulator.worlds.simulated.node import SimulatedNode
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.gates import Gates
 from protocol.kinds import ExitKind
+from protocol.records.transaction_states import TRANSACTIONS_TOPIC, TransactionState
 
 SETTLE_LIMIT_MS = 150_000.0
 """Limit of the settling time after the script.
@@ -34,6 +37,7 @@ AGAIN_MS = 3_000.0
 
 It applies after the script.
 """
+COMPLETED = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
 TOO_EARLY = (*ORDINARY_EXITS, ExitKind.NO_SESSION_SERVICE)
 
 
@@ -92,7 +96,7 @@ def play_schedule(resolved: Resolved, seed: int, *, looks_on: bool = True, helpe
         undone=_undone(player),
     )  # fmt: skip
     if not looks_on:
-        run.unsettled = [*unsettled_now(world), *isr_untold(world)] if _mended(world) else []
+        run.unsettled = unsettled_schedule(world) if _mended(world) else []
     elif _mended(world):
         run.unsettled = _settle(world, spec.gates(next(iter(spec.settings))))
     else:
@@ -122,12 +126,30 @@ def _settle(world: SimulatedWorld, gates: Gates) -> list[Unsettled]:
     It does not wait for brokers that never receive an ISR.
     """
     limit_ms = world.now_ms + SETTLE_LIMIT_MS
-    while found := [*unsettled_now(world), *isr_untold(world)]:
+    while found := unsettled_schedule(world):
         relevant = gates.watches_isr_changes or any(one.what != "told-isr" for one in found)
         if world.now_ms >= limit_ms or not relevant:
             return found
         let_pass(world, LOOK_MS)
     return []
+
+
+def unsettled_schedule(world: SimulatedWorld) -> list[Unsettled]:
+    """Failures to settle now, also of reported ISRs; where there are none, of transactions."""
+    return [*unsettled_now(world), *isr_untold(world)] or without_end(world)
+
+
+def without_end(world: SimulatedWorld) -> list[Unsettled]:
+    """Transactions that are decided, and whose coordinator has not completed them."""
+    found: list[Unsettled] = []
+    for number, broker in (brokers_of(world) | kraft_brokers_of(world)).items():
+        for held in broker.broker.transactions.log.all_held():
+            metadata = held.metadata
+            if metadata.state in PREPARED or metadata.pending in COMPLETED:
+                place = (TRANSACTIONS_TOPIC, broker.broker.transactions.log.partition_of(metadata.transactional_id))
+                text = f"broker-{number} has not completed {metadata.transactional_id}, {metadata.state.text}"
+                found.append(Unsettled("transaction", text, place, number))
+    return found
 
 
 def isr_untold(world: SimulatedWorld) -> list[Unsettled]:

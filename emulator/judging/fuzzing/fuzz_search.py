@@ -39,7 +39,8 @@ class HuntOptions(msgspec.Struct, frozen=True):
     """Options.
 
     `fixed`, `by_broker`: given settings, which are not drawn; single brokers' by their numbers. `space`: version of the
-    table of fault types; the first one in files without it. `metadata`: mode, as of `metadata_of`.
+    table of fault types; the first one in files without it. `metadata`: mode, as of `metadata_of`. `transactions`:
+    the clients write in transactions.
     """
 
     version: str
@@ -48,6 +49,7 @@ class HuntOptions(msgspec.Struct, frozen=True):
     by_broker: dict[str, dict[str, Any]] = {}
     space: Annotated[int, msgspec.Meta(ge=1, le=SPACE)] = 1
     metadata: str = ""
+    transactions: bool = False
 
     @property
     def in_kraft(self) -> bool:
@@ -57,7 +59,7 @@ class HuntOptions(msgspec.Struct, frozen=True):
         """A newly drawn scenario."""
         own = {int(broker): given for broker, given in self.by_broker.items()}
         draws = kraft_drawn if self.in_kraft else drawn
-        return draws(self.seed, number, self.version, self.fixed, own, self.space)
+        return draws(self.seed, number, self.version, self.fixed, own, self.space, self.transactions)
 
 
 class Kept(msgspec.Struct, frozen=True):

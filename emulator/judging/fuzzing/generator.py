@@ -11,9 +11,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from emulator.judging.fuzzing.fault_generator import SPACE, USUAL, Fault, seldom
-from emulator.judging.fuzzing.fault_sequences import SEQUENCES
+from emulator.judging.fuzzing.fault_generator import SPACE, Fault
+from emulator.judging.fuzzing.fault_tables import fault_tables
 from emulator.judging.fuzzing.schedule import TOPIC, Cluster, Schedule, at_once, cluster_of
+from emulator.judging.fuzzing.transaction_generator import with_transactions
 from emulator.scenario import scenario_model as m
 from emulator.topology import broker_name, three_azs
 from protocol.gates import gates_for
@@ -88,10 +89,11 @@ def drawn(
     fixed: dict[str, Any],
     by_broker: dict[int, dict[str, Any]] | None = None,
     space: int = SPACE,
+    transactions: bool = False,
 ) -> m.Scenario:
     """A scenario. `fixed`, `by_broker`: given settings, which are not drawn.
 
-    `number` also seeds the run. `space`: version of the table of fault types.
+    `number` also seeds the run. `space`: version of the table of fault types. `transactions`: of its clients.
     """
     draw = random.Random(f"fuzz {seed} {number}")
     brokers = draw.choice((2, 3, 3, 3, 4))
@@ -126,8 +128,10 @@ def drawn(
         settings_by_broker=own,
         steps=tuple(steps),
     )
+    if transactions:
+        scenario = with_transactions(scenario, draw, version, fixed)
     cluster = cluster_of(scenario, alters=gates_for(version).settings_change_while_running, space=space)
-    return replace(scenario, steps=(*steps, *_faults(draw, cluster, settle_s(scenario))))
+    return replace(scenario, steps=(*scenario.steps, *_faults(draw, cluster, settle_s(scenario))))
 
 
 def settle_s(scenario: m.Scenario) -> float:
@@ -168,9 +172,9 @@ def workload_drawn(draw: random.Random, version: str) -> m.Workload:
 
 def _faults(draw: random.Random, cluster: Cluster, rest_s: float) -> list[m.AnyStep]:
     """Faults, and the steps that heal them."""
-    some = seldom(cluster.space)
-    kinds = {**USUAL, **{name: some[name] for name in draw.sample(sorted(some), draw.randint(*SELDOM_KINDS))}}
-    return faults_drawn(draw, cluster, rest_s, kinds, SEQUENCES)
+    usual, some, sequences = fault_tables(cluster)
+    kinds = {**usual, **{name: some[name] for name in draw.sample(sorted(some), draw.randint(*SELDOM_KINDS))}}
+    return faults_drawn(draw, cluster, rest_s, kinds, sequences)
 
 
 def faults_drawn(

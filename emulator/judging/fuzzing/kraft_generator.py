@@ -26,6 +26,7 @@ from emulator.judging.fuzzing.generator import (
 )
 from emulator.judging.fuzzing.kraft_faults import VOTERS_MIN
 from emulator.judging.fuzzing.schedule import TOPIC, at_once, cluster_of
+from emulator.judging.fuzzing.transaction_generator import with_transactions
 from emulator.scenario import scenario_model as m
 from emulator.topology import KRAFT, broker_name, three_azs
 from protocol.gates import gates_for
@@ -64,6 +65,7 @@ def kraft_drawn(
     fixed: dict[str, Any],
     by_broker: dict[int, dict[str, Any]] | None = None,
     space: int = SPACE,
+    transactions: bool = False,
 ) -> m.Scenario:
     """A scenario. Arguments as of `generator.drawn`."""
     draw = random.Random(f"fuzz kraft {seed} {number}")
@@ -106,10 +108,13 @@ def kraft_drawn(
         settings_by_broker=own,
         steps=tuple(steps),
     )
+    if transactions:
+        scenario = with_transactions(scenario, draw, version, fixed)
     cluster = cluster_of(scenario, alters=gates_for(version).settings_change_while_running, space=space)
     usual, some, sequences = fault_tables(cluster)
     kinds = {**usual, **{name: some[name] for name in draw.sample(sorted(some), draw.randint(*SELDOM_KINDS))}}
-    return replace(scenario, steps=(*steps, *faults_drawn(draw, cluster, kraft_settle_s(scenario), kinds, sequences)))
+    faults = faults_drawn(draw, cluster, kraft_settle_s(scenario), kinds, sequences)
+    return replace(scenario, steps=(*scenario.steps, *faults))
 
 
 def kraft_settle_s(scenario: m.Scenario) -> float:

@@ -14,6 +14,10 @@ RETURN_S = 8.0
 """Time from a death to the restart; a broker with an unexpired session would exit."""
 TOPIC, OTHER = "t", "u"
 """The topic with writes; a topic that is created and deleted."""
+LOAD = "w"
+"""The workload that writes to the topic."""
+COORDINATED = "__transaction_state"
+"""The topic whose leaders coordinate transactions."""
 
 
 class Cluster(msgspec.Struct, frozen=True):
@@ -22,7 +26,8 @@ class Cluster(msgspec.Struct, frozen=True):
     `ranked`: brokers, likely leaders first. `first`: the likely controller; in KRaft any. `sessions`: ZooKeeper
     servers, or in KRaft the dedicated controllers. `assignment`: of the topic. `alters`: whether brokers' settings can
     change at run time. `space`: version of the table of fault types. `voters`: controllers of a KRaft quorum,
-    dedicated or combined. `first_voters`: those that vote at first, where the voters may change.
+    dedicated or combined. `first_voters`: those that vote at first, where the voters may change. `clients`: of a
+    cluster with transactions, whose coordinators are `coordinators`, likely ones first; both empty without them.
     """
 
     ranked: tuple[str, ...]
@@ -33,6 +38,8 @@ class Cluster(msgspec.Struct, frozen=True):
     space: int
     voters: tuple[str, ...] = ()
     first_voters: tuple[str, ...] = ()
+    clients: tuple[str, ...] = ()
+    coordinators: tuple[str, ...] = ()
 
     @property
     def replicas(self) -> tuple[str, ...]:
@@ -217,7 +224,10 @@ def cluster_of(scenario: m.Scenario, *, alters: bool, space: int) -> Cluster:
     names = [node.name for node in scenario.topology.with_role("broker")]
     starts = (step.node for step in m.plain_steps(scenario.steps) if isinstance(step, m.Start))
     started = [name for name in starts if name in names]
-    created = next(step for step in scenario.steps if isinstance(step, m.CreateTopic))
+    topics = [step for step in scenario.steps if isinstance(step, m.CreateTopic)]
+    created = topics[0]
+    coordinated = next((step.assignment[0] for step in topics if step.topic == COORDINATED), ())
+    clients = tuple(node.name for node in scenario.topology.with_role("client")) if coordinated else ()
     kraft = scenario.topology.metadata == KRAFT
     voters = tuple(scenario.topology.voters.values()) if kraft else ()
     servers = tuple(node.name for node in scenario.topology.with_role("session"))
@@ -230,6 +240,8 @@ def cluster_of(scenario: m.Scenario, *, alters: bool, space: int) -> Cluster:
         space=space,
         voters=voters,
         first_voters=scenario.topology.initial_controllers,
+        clients=clients,
+        coordinators=tuple(map(broker_name, coordinated)),
     )
 
 

@@ -11,7 +11,7 @@ commits). `partition_incarnations` maps operations to incarnations of topics. `t
 transactions, `truth` those of all other facts, final logs and operations; `quiescence` finds the quiescent period;
 `gathering` builds the truth. `anomalies` lists one function per check (`oracle_check`). The functions are in
 `promise_registry`, `record_promises`, `read_promises`, `group_promises`, `leadership_promises`, `quorum_promises`,
-`replica_promises`, `transaction_promises` and `liveness`; they read `final_logs` and `hidden_records`. `judge` makes
-the verdicts of verdict.json. Indexes of these: `batch_index` (content and offset), `group_commits` (order of commits),
-`unseen_records` (skipped records).
+`replica_promises`, `transaction_promises`, `transaction_dependencies` and `liveness`; they read `final_logs` and
+`hidden_records`. `judge` makes the verdicts of verdict.json. Indexes of these: `batch_index` (content and offset),
+`group_commits` (order of commits), `unseen_records` (skipped records).
 """

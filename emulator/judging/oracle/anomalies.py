@@ -13,6 +13,7 @@ from emulator.judging.oracle import (
     read_promises,
     record_promises,
     replica_promises,
+    transaction_dependencies,
     transaction_promises,
     unseen_records,
 )
@@ -21,6 +22,7 @@ from emulator.judging.oracle.oracle_check import OracleCheck
 _MODULES = (
     *(record_promises, promise_registry, read_promises, unseen_records, group_promises),
     *(leadership_promises, quorum_promises, replica_promises, liveness, transaction_promises),
+    transaction_dependencies,
 )
 _FOUND = {one.name: one for module in _MODULES for one in vars(module).values() if isinstance(one, OracleCheck)}
 

@@ -159,6 +159,16 @@ def _outputs(truth: Truth, kinds: tuple[str, ...] = ("commit",)) -> Iterator[tup
             yield write, f".{named['topic']}-{named['partition']}", int(named["offset"])
 
 
+def committed_outputs(truth: Truth) -> Iterator[tuple[Write, str, int]]:
+    """As `_outputs`, of committed transactions alone."""
+    yield from _outputs(truth)
+
+
+def committed_writes(truth: Truth) -> Iterator[Write]:
+    """Acknowledged records with a COMMIT marker behind them."""
+    yield from (write for write, one in _written(truth) if _kind_of_end(one) == "commit")
+
+
 @oracle_check("duplicate-commit", "changes of clients' transactions", client_transactions, reads="transactions")
 def duplicate_commit(truth: Truth) -> Iterator[Violation]:
     """One input with several committed outputs in one topic."""

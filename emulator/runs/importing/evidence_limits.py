@@ -59,6 +59,7 @@ NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
     "torn-commit": (TRANSACTIONS,),
     "aborted-read": (TRANSACTIONS,),
     "dirty-read": (TRANSACTIONS,),
+    "circular-dependency": (TRANSACTIONS,),
     "duplicate-commit": (TRANSACTIONS,),
     "output-without-offsets": (TRANSACTIONS,),
     "offsets-without-output": (TRANSACTIONS,),

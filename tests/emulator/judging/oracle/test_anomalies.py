@@ -5,7 +5,7 @@ from emulator.judging.oracle.judge import judge_truth, unknown_outcomes
 from emulator.judging.oracle.truth import Truth
 from tests.emulator.judging.oracle.truths import PLACE, given, healthy, write
 
-OF_CLIENTS = ("lost-commit", "unrequested-commit", "torn-commit", "duplicate-commit")
+OF_CLIENTS = ("lost-commit", "unrequested-commit", "torn-commit", "circular-dependency", "duplicate-commit")
 OF_TRANSFORMS = ("output-without-offsets", "offsets-without-output")
 OF_TRANSACTIONS = (*OF_CLIENTS, *OF_TRANSFORMS, "zombie-write", "hanging-transaction")
 OF_A_QUORUM = ("dual-quorum-leader", "metadata-divergence", "quorum-high-watermark")
