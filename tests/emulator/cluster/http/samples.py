@@ -23,6 +23,7 @@ SAMPLES: Final = (
     Sample("POST", "/v1/audit", None, None),
     Sample("GET", "/v1/ready", None, r.Ready()),
     Sample("GET", "/v1/status?wait_s=0.5", None, r.Status()),
+    Sample("GET", "/metrics", None, r.Status()),
     Sample("POST", "/v1/down", {}, r.Down()),
     Sample("GET", "/v1/settings", None, r.DescribeSettings()),
     Sample("GET", "/v1/faults", None, r.Status()),
