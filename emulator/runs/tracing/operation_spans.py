@@ -32,6 +32,8 @@ EVENTS: Final = (
 """Names of the events that are read."""
 PENDING_MAX: Final = 100_000
 """Limit of the operations under way of one node."""
+ATTEMPTS_MAX: Final = 1_000
+"""Limit of an operation's attempts that become spans: the newest."""
 NO_RESPONSE: Final = -2
 KINDS: Final[dict[str, Kind]] = {"produce": PRODUCER, "fetch": CONSUMER}
 SENT: Final = {"produce": "send", "fetch": "receive", "commit": "settle", "send-offset": "settle"}
@@ -125,6 +127,8 @@ class OperationSpans:
         if pending.open:
             pending.attempts[-1].to_ms = at_ms
         pending.open = True
+        if len(pending.attempts) == ATTEMPTS_MAX:
+            del pending.attempts[0]
         pending.attempts.append(
             Span(
                 pending.span.trace, span_id(self._run, name), pending.span.span, f"attempt {event['attempt']}", CLIENT,
