@@ -14,7 +14,7 @@ from emulator.cluster.cluster_status import ClusterStatus, FaultView, NodeView, 
 from emulator.cluster.metrics.replica_fold import FOLDED, NodeFold, brokers_in_text
 from emulator.faults.machine_fault_kinds import ENDING, PauseNode, ResumeNode
 from emulator.topology import INJECTOR, OBSERVER, node_name
-from protocol.errors import ErrorCode
+from protocol.errors import error_name
 from protocol.events.fault_events import DIED
 from protocol.ids import BrokerId, TopicPartition, topic_partition_text
 from protocol.messages.status_messages import PartitionStatus
@@ -145,10 +145,7 @@ class EventFold:
         request, broker = self._attempts.get(event["operation"], ("", -1))
         if not request or broker < 0 or event["error"] < -1:
             return
-        try:
-            error = ErrorCode(event["error"]).name
-        except ValueError:
-            error = str(event["error"])
+        error = error_name(event["error"])
         errors = self._life(node_name(BrokerId(broker))).errors.setdefault(request, {})
         errors[error] = errors.get(error, 0) + 1
 

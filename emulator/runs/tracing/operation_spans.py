@@ -23,7 +23,7 @@ from emulator.runs.tracing.span_model import (
     trace_id,
 )
 from emulator.runs.tracing.trace_faults import TraceFaults
-from protocol.errors import ErrorCode
+from protocol.errors import error_name
 
 Event = Mapping[str, Any]
 EVENTS: Final = (
@@ -178,12 +178,7 @@ class OperationSpans:
 
 def error_text(error: int) -> str:
     """Kafka's name of an error code, or that there was no response."""
-    if error == NO_RESPONSE:
-        return "NO_RESPONSE"
-    try:
-        return ErrorCode(error).name
-    except ValueError:
-        return str(error)
+    return "NO_RESPONSE" if error == NO_RESPONSE else error_name(error)
 
 
 def _attempt_ended(pending: _Pending, event: Event) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from protocol.errors import ErrorCode
+from protocol.errors import error_name
 from protocol.messages.message_base import RESPONSE, Message
 
 KAFKAS_APIS: Final = 1_000
@@ -43,14 +43,6 @@ class ResponseErrors:
             api: {error_name(error): count for error, count in sorted(counts.items())}
             for api, counts in sorted(self._counts.items())
         }
-
-
-def error_name(error: int) -> str:
-    """Kafka's name of a code; of an unknown one the number."""
-    try:
-        return ErrorCode(error).name
-    except ValueError:
-        return str(error)
 
 
 @cache

@@ -48,8 +48,9 @@ def reported(cluster: Cluster) -> dict[str, NodeStatus]:
     found: dict[str, NodeStatus] = {}
     now = cluster.world.now_ms
     for name, node in cluster.world.nodes.items():
-        if name != OBSERVER and node.alive and isinstance(node.machine, ReportsStatus):
-            found[name] = node.machine.status(Now(now, now))
+        machine: Any = node.machine
+        if name != OBSERVER and node.alive and isinstance(machine, ReportsStatus):
+            found[name] = machine.status(Now(now, now))
     return found
 
 

@@ -24,7 +24,10 @@ IDS = ("traceId", "spanId", "parentSpanId")
 
 
 def parsed(text: str) -> ExportTraceServiceRequest:
-    """The document by OTLP's schema. Ids are hex in OTLP/JSON, and base64 in protobuf's own JSON."""
+    """The document by OTLP's schema.
+
+    Ids are hex in OTLP/JSON, and base64 in protobuf's own JSON.
+    """
     document = json.loads(text)
     for resource in document["resourceSpans"]:
         for scope in resource["scopeSpans"]:
@@ -32,7 +35,9 @@ def parsed(text: str) -> ExportTraceServiceRequest:
                 for name in IDS:
                     if name in span:
                         span[name] = base64.b64encode(bytes.fromhex(span[name])).decode()
-    return Parse(json.dumps(document), ExportTraceServiceRequest())
+    request = ExportTraceServiceRequest()
+    Parse(json.dumps(document), request)
+    return request
 
 
 def spans_in(request: ExportTraceServiceRequest) -> dict[str, list[ProtoSpan]]:
