@@ -31,6 +31,7 @@ from faultline.settled import settled
 from faultline.verdict import Verdict
 from protocol.ids import BrokerId
 from protocol.link_rules import LinkFaultKind
+from protocol.protocol_faults import ProtocolFaultAction
 
 LOOK_AGAIN_S = 0.1
 
@@ -214,6 +215,41 @@ class AsyncCluster:
         except (RuleError, TypeError) as error:
             raise Refused(str(error)) from error
         return str((await self._do(r.LinkFault(fault)))["applied"][0]["id"])
+
+    async def protocol_fault(
+        self,
+        action: ProtocolFaultAction,
+        *apis: str,
+        error: str | int = "",
+        delay_ms: float = 0.0,
+        client_id: str | Sequence[str] = (),
+        nodes: Sequence[str] = (),
+        times: int = 1,
+        skip: int = 0,
+    ) -> str:
+        """Break requests of Kafka clients. Returns the rule's name, for `heal` and `hits`.
+
+        `action`: `error` answers with `error`; `delay` holds the request for `delay_ms`; `drop-response` applies it and
+        answers nothing; `close` and `close-after` close the connection before and after it is applied. `apis`: Kafka's
+        names, as Fetch. `client_id`, `nodes`: only these clients, only these brokers. `times`: requests that are hit, 0
+        for all, after `skip` others; each broker counts its own.
+        """
+        clients = [client_id] if isinstance(client_id, str) else list(client_id)
+        ask = r.AddProtocolFault(
+            action, list(apis), clients, list(nodes), str(error), delay_ms=delay_ms, times=times, skip=skip
+        )
+        return str((await self._do(ask))["applied"][0]["id"])
+
+    async def hits(self, name: str, *, at_least: int = 0) -> int:
+        """Requests that a protocol fault has hit.
+
+        With `at_least` it waits until so many were hit. Raises Refused if that takes longer than `ready_s`.
+        """
+        result = await self._do(r.ProtocolFaultStatus(name, at_least))
+        (fault,) = result["protocol_faults"]
+        if not result["reached"]:
+            raise Refused(f"{name}: {fault['hits']} of {at_least} requests hit in time", unknown=True)
+        return int(fault["hits"])
 
     async def heal(self, *names: str, kind: HealedKind = "") -> None:
         """End the rules with all of these places, or these names; by default all. `kind`: only it."""

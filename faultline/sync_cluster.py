@@ -94,6 +94,8 @@ class Cluster:
     bandwidth = blocking(AsyncCluster.bandwidth)
     reset = blocking(AsyncCluster.reset)
     link_fault = blocking(AsyncCluster.link_fault)
+    protocol_fault = blocking(AsyncCluster.protocol_fault)
+    hits = blocking(AsyncCluster.hits)
     heal = blocking(AsyncCluster.heal)
 
     # --- machines ---

@@ -4,6 +4,8 @@ from typing import Final, Literal
 
 import msgspec
 
+from protocol.protocol_faults import ProtocolFault
+
 LinkFaultKind = Literal["cut", "hold", "delay", "loss", "bandwidth", "reset"]
 NODES: Final = "nodes"
 KERNEL: Final = "kernel"
@@ -26,6 +28,7 @@ class LinkRule(msgspec.Struct, frozen=True, omit_defaults=True):
     `recovery`: rto (after the heal data flows at the sender's next retransmission) or instant.
     `expects_traffic`: whether a run in which the rule stops nothing is unknown.
     `driver`: component that stops the frames: the nodes, or the kernel's packet filter; then nodes only note the rule.
+    `protocol`: a fault of the Kafka listeners instead, which concerns no link.
     """
 
     rule: str
@@ -46,6 +49,7 @@ class LinkRule(msgspec.Struct, frozen=True, omit_defaults=True):
     recovery: str = "rto"
     expects_traffic: bool = True
     driver: str = NODES
+    protocol: ProtocolFault | None = None
 
     @property
     def is_of_some_frames(self) -> bool:

@@ -47,7 +47,7 @@ for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, lambda _number, _frame: None)
 
-REAL = ("network", "spark", "docker", "browser", "cargo", "kcat")
+REAL = ("network", "spark", "docker", "browser", "cargo", "kcat", "prometheus")
 """Markers of tests with real parts.
 
 Node processes, sockets, Java, containers, a browser, foreign programs.
@@ -66,6 +66,7 @@ NO_ENGINE = "no Docker engine"
 NO_BROWSER = "no Chromium with its driver"
 NO_KCAT = "no kcat"
 NO_CARGO = "no cargo"
+NO_PROMETHEUS = "no Prometheus"
 
 # Hypothesis limits the time of an example by default; a busy machine would fail the test.
 settings.register_profile("unhurried", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -144,6 +145,7 @@ CAPABILITIES: dict[str, tuple[Callable[[], bool], str]] = {
     "docker": (docker_engine, NO_ENGINE),
     "browser": (browser_and_driver, NO_BROWSER),
     "kcat": (lambda: shutil.which("kcat") is not None, NO_KCAT),
+    "prometheus": (lambda: bool(shutil.which("prometheus") and shutil.which("promtool")), NO_PROMETHEUS),
     "cargo": (lambda: shutil.which("cargo") is not None, NO_CARGO),
 }
 """{marker: (whether this machine has the capability, reason of the skip)}"""
@@ -161,7 +163,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if report.skipped and isinstance(report.longrepr, tuple):
-        for reason in (NO_ENGINE, NO_BROWSER, NO_KCAT, NO_CARGO, rust_client.NOT_COMPILED, NO_PUNCTUAL_TIMERS):
+        reasons = (reason for _, reason in CAPABILITIES.values())
+        for reason in (*reasons, rust_client.NOT_COMPILED, NO_PUNCTUAL_TIMERS):
             if report.longrepr[2].endswith(reason):
                 _skipped[reason].append(report.nodeid)
 

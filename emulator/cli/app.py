@@ -159,6 +159,13 @@ app.command(
 )
 
 
+app.command(
+    "emulator.cli.commands.export_command:export_command",
+    name="export",
+    help="Export a run's metrics for Prometheus, or its operations as traces for OpenTelemetry.",
+)
+
+
 @app.command
 def report(run_directory: Path, /, *, json: bool = False) -> int:
     """(Re)write a run's report.html, or a campaign's.

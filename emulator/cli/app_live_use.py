@@ -8,12 +8,14 @@ from emulator.cli.app_live import LIVE
 from emulator.cli.root_app import app
 
 CLIENTS: Final = "emulator.cli.commands.live_clients"
+PROTOCOL_FAULTS: Final = "emulator.cli.commands.live_protocol_faults_command"
 TOPICS: Final = "emulator.cli.commands.live_topics"
 
 topic_app = App(name="topic", help="Topics of a running cluster.", group=LIVE)
 broker_app = App(name="broker", help="Brokers of a running cluster.", group=LIVE)
 workload_app = App(name="workload", help="Producers and consumers that run in the background.", group=LIVE)
-for _app in (topic_app, broker_app, workload_app):
+protocol_fault_app = App(name="protocol-fault", help="Faults of the brokers' Kafka listeners.", group=LIVE)
+for _app in (topic_app, broker_app, workload_app, protocol_fault_app):
     app.command(_app)
 
 topic_app.command(
@@ -110,4 +112,19 @@ workload_app.command(
     f"{CLIENTS}:workload_status_command",
     name="status",
     help="Show counts of sent, acknowledged, refused, unknown and read records, by client.",
+)
+protocol_fault_app.command(
+    f"{PROTOCOL_FAULTS}:add_command",
+    name="add",
+    help="Break requests of Kafka clients: an error, a delay, a dropped response, a closed connection.",
+)
+protocol_fault_app.command(
+    f"{PROTOCOL_FAULTS}:list_command",
+    name="list",
+    help="List the protocol faults in force and the number of requests that they hit.",
+)
+protocol_fault_app.command(
+    f"{PROTOCOL_FAULTS}:remove_command",
+    name="remove",
+    help="Remove protocol faults; by default all.",
 )

@@ -70,6 +70,7 @@ class NodeView(msgspec.Struct):
     ensemble: EnsembleStatus | None = None
     quorum: QuorumStatus | None = None
     metrics: dict[str, int] = {}
+    errors: dict[str, dict[str, int]] = {}
     workloads: dict[str, WorkloadStatus] = {}
     hardware: Hardware = SOUND
     waiting: list[WaitingStatus] = []
@@ -202,6 +203,7 @@ def _node_view(node: Node, life: Life | None, status: NodeStatus | None) -> Node
         view.ensemble = status.ensemble
         view.quorum = status.quorum
         view.metrics = status.metrics
+        view.errors = status.errors
         view.workloads = status.workloads
         view.waiting, view.waiting_count = status.waiting, status.waiting_count
         view.queued, view.pipelined = status.queued, status.pipelined

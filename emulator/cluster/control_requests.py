@@ -12,6 +12,7 @@ from emulator.exit_codes import HELD, UNKNOWN, UNUSABLE
 from emulator.faults.link_fault_kinds import AnyLinkFault, HealedKind
 from protocol.ids import FIRST_OFFSET, TOPIC_CHARACTERS_MAX, BrokerId, Offset
 from protocol.messages.workload_messages import RECORDS_PER_TRANSACTION, UNFINISHED_MAX, IsolationLevel
+from protocol.protocol_faults import ProtocolFaultAction
 
 HEAD_BYTES_MAX = 16 * 1024
 """Limit of a head, with the bytes that arrive together with it."""
@@ -84,6 +85,39 @@ class Heal(ControlRequest, frozen=True):
 
     place: Words = []
     kind: HealedKind = ""
+
+
+class AddProtocolFault(ControlRequest, frozen=True):
+    """A fault of the brokers' Kafka listeners (`protocol.protocol_faults`).
+
+    `client_ids`, `nodes`: only of these clients, only at these brokers. `error`: a name or number, of action error.
+    `times`: requests that are hit, 0 for all; `skip`: requests that pass before. Each broker counts its own.
+    """
+
+    action: ProtocolFaultAction
+    apis: Annotated[list[Word], msgspec.Meta(min_length=1, max_length=WORDS_MAX)]
+    client_ids: Words = []
+    nodes: Words = []
+    error: Word = ""
+    delay_ms: Annotated[float, msgspec.Meta(ge=0.0, le=WAIT_S_MAX * 1000)] = 0.0
+    times: Int = 1
+    skip: Int = 0
+
+
+class ProtocolFaultStatus(ControlRequest, frozen=True):
+    """The protocol faults and their hits, or one.
+
+    `wait_hits`: answered once so many requests were hit, and at the time limit in any case.
+    """
+
+    fault: Word = ""
+    wait_hits: Int = 0
+
+
+class RemoveProtocolFault(ControlRequest, frozen=True):
+    """Remove a protocol fault; "": all."""
+
+    fault: Word = ""
 
 
 class Machine(ControlRequest, frozen=True):
@@ -282,9 +316,10 @@ class WorkloadStatus(ControlRequest, frozen=True):
 
 
 AnyAsk = (
-    Ready | Down | Status | DescribeSettings | LinkFault | Heal | Machine | CreateTopic | DescribeTopic
-    | TopicOffsets | DeleteTopic | AlterTopic | AlterBroker | AddPartitions | Reassign | Produce | Consume
-    | ElectPreferred | AddController | RemoveController | StartWorkload | StopWorkload | WorkloadStatus
+    Ready | Down | Status | DescribeSettings | LinkFault | Heal | AddProtocolFault | ProtocolFaultStatus
+    | RemoveProtocolFault | Machine | CreateTopic | DescribeTopic | TopicOffsets | DeleteTopic | AlterTopic
+    | AlterBroker | AddPartitions | Reassign | Produce | Consume | ElectPreferred | AddController | RemoveController
+    | StartWorkload | StopWorkload | WorkloadStatus
 )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from emulator.cluster.client_work import ClientWork
 from emulator.cluster.cluster_registry import LOG_FILE
 from emulator.cluster.cluster_status import Life, as_json, status_of
 from emulator.cluster.live_link_faults import LinkFaults
+from emulator.cluster.live_protocol_faults import ProtocolFaults
 from emulator.cluster.machine_faults import MachineFaults, last_word
 from emulator.cluster.offsets import Offsets
 from emulator.cluster.player_mailbox import Job, PlayerMailbox
@@ -55,6 +56,7 @@ class LiveCluster:
         self.roster = Roster(spec.run)
         self.mailbox = PlayerMailbox(cluster, lambda: LivePlayer(topology, spec.record_magic, version))
         self.links = LinkFaults(cluster, self._node_of)
+        self.protocol_faults = ProtocolFaults(cluster, self.links, self._node_of)
         log_dirs = {node: str(own.get("log.dirs", "")) for node, own in spec.run.settings.items()}
         self.setting_warnings = SettingWarnings(cluster.run_dir, spec.run)
         executor = FaultExecutor(cluster, cluster.run_dir, 0, self.roster)
@@ -203,6 +205,12 @@ class LiveCluster:
                 return await self.links.apply(fault)
             case r.Heal(place=places, kind=kind):
                 return await self.links.heal(places, kind)
+            case r.AddProtocolFault():
+                return await self.protocol_faults.add(ask)
+            case r.ProtocolFaultStatus():
+                return await self.protocol_faults.status(ask, until_s)
+            case r.RemoveProtocolFault():
+                return await self.protocol_faults.remove(ask)
             case r.Machine():
                 return await self._machine(ask, until_s)
             case r.CreateTopic():

@@ -17,6 +17,7 @@ from emulator.faults.targets import joined, target_in
 from emulator.worlds.network.node_supervisor import Cluster
 from emulator.worlds.network.reports import ClusterError
 from protocol.link_rules import LinkRule
+from protocol.protocol_faults import PROTOCOL_FAULT, ProtocolFault
 
 RULES_MAX: Final = 64
 """Limit of rules in force at a time."""
@@ -41,7 +42,7 @@ class FaultLife(msgspec.Struct):
 
     def report(self, speed: float, running: Sequence[str]) -> dict[str, Any]:
         """The fields of verdict.json, and details. `..._after_ms`: real time since the command."""
-        ends = {name for name in (*self.rule.a, *self.rule.b)}
+        ends = {*self.in_force_ms, *self.healed_ms} if self.rule.protocol is not None else {*self.rule.a, *self.rule.b}
         at_ends = {name: at for name, at in self.in_force_ms.items() if name in ends}
         healed = {name: at for name, at in self.healed_ms.items() if name in ends}
         entry: dict[str, Any] = {
@@ -102,6 +103,17 @@ class LinkFaults:
             raise NotThere(str(error)) from error
         except RuleError as error:
             raise Refused(str(error)) from error
+        places = self._places(ends_of(fault.links), ends_of(links))
+        return await self._put_in_force(rule, places) | ({"targets": targets} if targets else {})
+
+    async def apply_protocol_fault(self, what: str, fault: ProtocolFault) -> dict[str, Any]:
+        """Put a fault of the Kafka listeners in force. Raises Refused."""
+        rule = LinkRule(
+            f"rule-{self._count + 1}", what, PROTOCOL_FAULT, expects_traffic=False, protocol=fault,
+        )  # fmt: skip
+        return await self._put_in_force(rule, ())
+
+    async def _put_in_force(self, rule: LinkRule, places: tuple[str, ...]) -> dict[str, Any]:
         in_force = [life for life in self._lives.values() if life.heal_requested_ms is None]
         if len(in_force) >= RULES_MAX:
             raise Refused(f"{RULES_MAX} rules are in force, no more at a time: heal some")
@@ -109,11 +121,10 @@ class LinkFaults:
             if same(life.rule, rule):
                 raise Refused(f"{life.rule.rule} does that already: {life.rule.what}")
         self._count += 1
-        places = self._places(ends_of(fault.links), ends_of(links))
-        life = self._lives[rule_id] = FaultLife(rule, places, self._cluster.now_ms())
+        life = self._lives[rule.rule] = FaultLife(rule, places, self._cluster.now_ms())
         report = await self._cluster.apply(rule)
         life.in_force_ms = dict(report.in_force_ms)
-        return await self._result("applied", [life]) | ({"targets": targets} if targets else {})
+        return await self._result("applied", [life])
 
     def _places(self, *several: Sequence[str]) -> tuple[str, ...]:
         """Targets in canonical form, nodes and AZs that the words name, each once."""
@@ -139,6 +150,14 @@ class LinkFaults:
             life.frames_stopped.update(report.frames_stopped)
         self._forget()
         return await self._result("healed", chosen)
+
+    def of_listeners(self) -> list[FaultLife]:
+        """Protocol faults in force, in the order of their commands."""
+        return [
+            life
+            for life in self._lives.values()
+            if life.rule.protocol is not None and life.heal_requested_ms is None
+        ]
 
     async def report(self) -> list[dict[str, Any]]:
         """Every fault in force and the last that were healed, in the order of their commands."""

@@ -7,6 +7,6 @@ Reading order: `scenario_sources`; settings: `settings_files`, `run_settings`, `
 remote worker processes. `verdict_file`: verdict.json, and the rules that compose its parts. Results of a run are read
 by `finished` (the run and its versions), `replica_files`, `former_format` (events of an older format), `kafka_lines`
 and `kafka_log` (events as the lines of Kafka's own logs). `importing`: real brokers' files
-become a run.
+become a run. `tracing`: a run as OpenTelemetry traces.
 `emulator.judging` judges a run.
 """

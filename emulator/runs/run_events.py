@@ -7,6 +7,7 @@ fit in memory; a larger run raises TooManyEvents.
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from heapq import merge
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from emulator.run_layout import EVENTS_FOLDER, WIRE_SUFFIX, event_paths, is_fore
 from protocol.events import EVENTS
 from protocol.events.event_parsing import LINE_BYTES_MAX, event_in, placed_in
 from protocol.ids import TopicPartition
+from protocol.numbers import number_in
 
 EVENTS_MAX = 2_000_000
 FILES_NAMED_MAX = 3
@@ -63,6 +65,29 @@ def read(
             yield event
     if not count and _only_other_lines(paths):
         raise NoEvents(f"{run}: no line of {', '.join(path.name for path in paths[:FILES_NAMED_MAX])} is an event")
+
+
+def in_order_of_time(run: Path, names: Collection[str], *, wire: bool = False) -> Iterator[Line]:
+    """Events of these names of all nodes, in their order of time.
+
+    At most one file of each node and level is open. `wire`: also those of level wire. Raises NoEvents.
+    """
+    files: dict[tuple[str, bool], list[Path]] = {}
+    for of_wire in (False, True) if wire else (False,):
+        for path in event_files(run, wire=of_wire):
+            files.setdefault((path.name.partition(".")[0], of_wire), []).append(path)
+    streams = [_of_incarnations(sorted(paths, key=incarnation_of), names) for paths in files.values()]
+    return merge(*streams, key=lambda event: (event["at_ms"], event["node"], event["incarnation"], event["seq"]))
+
+
+def _of_incarnations(paths: Sequence[Path], names: Collection[str]) -> Iterator[Line]:
+    for path in paths:
+        yield from events_in(path, names)
+
+
+def incarnation_of(path: Path) -> int:
+    """Incarnation in the name of an event file, 0 if it has none."""
+    return number_in(path.name.split(".")[1]) or 0
 
 
 def _only_other_lines(paths: list[Path]) -> bool:

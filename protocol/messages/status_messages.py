@@ -128,7 +128,8 @@ class NodeStatus(msgspec.Struct, omit_defaults=True):
     `controller`: the node that this one takes for the controller, "" none. `controller_epoch`: of its own term while it
     is controller, else the highest in an order that it received; -1 none. In KRaft: of the quorum.
 
-    `metrics`: numbers under the names of Kafka's MBeans; of a meter, its `Count`. `waiting`: threads first, then parked
+    `metrics`: numbers under the names of Kafka's MBeans; of a meter, its `Count`. `errors`: of the responses that the
+    process sent, NONE included. `waiting`: threads first, then parked
     requests, the longest wait first; `waiting_count`: the number of all. `queued`: requests that no handler has taken;
     `pipelined`: those behind another of their connection. Absent parts belong to other roles.
     """
@@ -139,6 +140,7 @@ class NodeStatus(msgspec.Struct, omit_defaults=True):
     session: SessionStatus | None = None
     partitions: Annotated[dict[str, PartitionStatus], unit("", "{t-0: its replica here}")] = {}
     metrics: dict[str, Int64] = {}
+    errors: Annotated[dict[str, dict[str, Count]], unit("responses", "{API: {name of an error: count}}")] = {}
     ensemble: EnsembleStatus | None = None
     quorum: QuorumStatus | None = None
     workloads: Annotated[dict[str, WorkloadStatus], unit("", "{workload's name: counts}")] = {}

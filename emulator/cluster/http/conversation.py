@@ -108,7 +108,7 @@ class HttpTalk:
         except Exception as error:  # a bug of ours: it is logged, and fails this client alone
             traceback.print_exc(file=sys.stderr)
             answer = unknown(f"a bug; see the supervisor's log: {error!r}", why="bug")
-        return reply_to(request.route, answer, request.notices)
+        return reply_to(request.route, answer, request.notices, ", ".join(self._head.all_of("accept")))
 
     async def _body(self) -> bytes:
         """The whole body. Raises HttpRefused, h11.RemoteProtocolError."""

@@ -92,7 +92,7 @@ def _operation(route: Route, bodies: dict[Any, Any]) -> dict[str, Any]:
         "responses": {
             str(route.status): {
                 "description": "Done.",
-                "content": {"application/json": {"schema": {"type": "object", "additionalProperties": True}}},
+                "content": {route.media_type: {"schema": _result_schema(route)}},
             },
             **{status: {"$ref": f"#/components/responses/refused-{status}"} for status in REFUSALS},
         },
@@ -101,6 +101,10 @@ def _operation(route: Route, bodies: dict[Any, Any]) -> dict[str, Any]:
         content = {"application/json": {"schema": bodies[route.body]}}
         described["requestBody"] = {"required": _is_required(route.body), "content": content}
     return described
+
+
+def _result_schema(route: Route) -> dict[str, Any]:
+    return {"type": "string"} if route.text is not None else {"type": "object", "additionalProperties": True}
 
 
 def _parameters(route: Route) -> list[dict[str, Any]]:

@@ -27,6 +27,7 @@ from emulator.exit_codes import HELD, UNKNOWN, UNUSABLE
 from protocol.undecodable import UNDECODABLE, why
 
 Headers = Sequence[tuple[str, str]]
+JSON: Final = "application/json"
 TRY_AGAIN_S: Final = 1
 _encode = msgspec.json.Encoder().encode
 
@@ -37,15 +38,19 @@ class Reply(NamedTuple):
     status: int
     body: bytes
     headers: Headers = ()
+    content_type: str = JSON
 
     @property
     def reason(self) -> str:
         return HTTPStatus(self.status).phrase
 
 
-def reply_to(route: Route, answer: Answer, notices: Sequence[str] = ()) -> Reply:
-    """The cluster's answer. `notices`: a `warning` header each."""
+def reply_to(route: Route, answer: Answer, notices: Sequence[str] = (), accept: str = "") -> Reply:
+    """The cluster's answer. `notices`: a `warning` header each. `accept`: the Accept header."""
     warned = [("warning", f'299 faultline "{line}"') for line in notices]
+    if answer.code == HELD and route.text is not None:
+        content_type, text = route.text(answer.result, accept)
+        return _bounded(Reply(route.status, text.encode(), warned, content_type))
     if answer.code == HELD:
         result = route.shape(answer.result)
         applied: list[dict[str, Any]] = result.get("applied", [])
@@ -109,7 +114,7 @@ def headers_of(reply: Reply, date: str, *, close: bool) -> list[tuple[str, str]]
     """All headers; they forbid caching, and guesses of another content type."""
     return [
         ("date", date),
-        ("content-type", "application/json"),
+        ("content-type", reply.content_type),
         ("content-length", str(len(reply.body))),
         ("cache-control", "no-store"),
         ("x-content-type-options", "nosniff"),
@@ -119,8 +124,12 @@ def headers_of(reply: Reply, date: str, *, close: bool) -> list[tuple[str, str]]
 
 
 def _reply(status: int, value: Any, headers: Headers = ()) -> Reply:
-    body = _encode(value) + b"\n"
-    if len(body) > ANSWER_BYTES_MAX:
-        problem = {"error": f"an answer of {len(body)} bytes; at most {ANSWER_BYTES_MAX}", "code": UNUSABLE}
-        return Reply(500, _encode(problem) + b"\n")
-    return Reply(status, body, headers)
+    return _bounded(Reply(status, _encode(value) + b"\n", headers))
+
+
+def _bounded(reply: Reply) -> Reply:
+    """The reply, or the report that it is too long."""
+    if len(reply.body) <= ANSWER_BYTES_MAX:
+        return reply
+    problem = {"error": f"an answer of {len(reply.body)} bytes; at most {ANSWER_BYTES_MAX}", "code": UNUSABLE}
+    return Reply(500, _encode(problem) + b"\n")

@@ -34,6 +34,7 @@ class Route(msgspec.Struct, frozen=True):
     - `make(inputs, body)`: the request, None if it is not the cluster's (DESCRIPTION, AUDIT); raises NotThere.
     - `fields(ask)`: the reverse, by the names of path, query and body; None: the request is another route's.
     - `shape`: the part of its result that is sent. `status`: when it is done. `wait_s`: default of the query.
+    - `text(result, accept)`: content type and text of a result that is not sent as JSON; `media_type`: the usual one.
     """
 
     method: Method
@@ -47,6 +48,8 @@ class Route(msgspec.Struct, frozen=True):
     shape: Callable[[dict[str, Any]], dict[str, Any]] = lambda result: result
     status: int = 200
     wait_s: float = WAIT_S
+    text: Callable[[dict[str, Any], str], tuple[str, str]] | None = None
+    media_type: str = "application/json"
 
     @property
     def verb(self) -> str:

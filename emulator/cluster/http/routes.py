@@ -10,6 +10,8 @@ from msgspec.structs import FieldInfo
 
 from emulator.cluster import control_requests as r
 from emulator.cluster.http.link_bodies import AnyLinkBody, body_of, link_fault
+from emulator.cluster.http.metrics_route import METRICS_ROUTE
+from emulator.cluster.http.protocol_fault_routes import PROTOCOL_FAULT_ROUTES
 from emulator.cluster.http.route import AUDIT, DESCRIPTION, MACHINES, Method, Nothing, Route, route_of, struct_of
 from emulator.faults.machine_fault_kinds import LIVE_FAULTS, MachineStep, Start
 from protocol.numbers import number_in
@@ -99,6 +101,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         wait_s=READY_WAIT_S,
     ),
     route_of(r.Status, GET, "/v1/status", "Running nodes, each node's own view, and the faults in force."),
+    METRICS_ROUTE,
     route_of(r.Down, POST, "/v1/down", "Ends the cluster."),
     Route(
         POST, AUDIT, "Audit", "Judges what has happened so far, by Spark: a verdict.json. Takes some ten seconds.",
@@ -116,6 +119,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     ),
     Route(DELETE, "/v1/faults/{fault}", "HealFault", "Heals one.", _OfFault, make=_heal_one),
     route_of(r.Heal, DELETE, "/v1/faults", "Heals those that name every `place`, or of that `kind`; else all."),
+    *PROTOCOL_FAULT_ROUTES,
     # --- machines: a node, all of an AZ (az-0) or of a pattern (broker-*), or several with commas ---
     *_machine_routes(),
     # --- topics ---

@@ -2,9 +2,10 @@
 
 Reading order, a node's process from the inside out: `clock` (one epoch and speed for a whole run), `timers`,
 `timekeeper`, `event_file`, `recorder`, `connection` (one TCP connection at one end), `accepting` and
-`unauthenticated_connections` (connections that have not shown the run's token yet), `mailbox` and `switchboard` (all of
-a node's connections, and the gates that rules shut), `wire_events`, `shell` (runs one machine: mailbox, step, effects),
-`arrivals` (Hello and control), `spec` (input of a process), `factory` (its machine), `process` (its main function).
+`unauthenticated_connections` (connections that have not shown the run's token yet), `response_errors` (counts of
+responses), `mailbox` and `switchboard` (all of a node's connections, and the gates that rules shut), `wire_events`,
+`shell` (runs one machine: mailbox, step, effects), `arrivals` (Hello and control), `spec` (input of a process),
+`factory` (its machine), `process` (its main function).
 `kafka_listener` is the listener for Kafka clients; its schemas are imported when it is opened.
 
 Then the supervisor's side: `supervision` (one node's control connection), `ports`, `engine` (makes a cluster's

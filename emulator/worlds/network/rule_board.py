@@ -62,7 +62,7 @@ class RuleBoard:
         async with self._changing:
             if rule.rule in self.rules:
                 raise ClusterError(f"there is a rule {rule.rule} already: {self.rules[rule.rule].what}")
-            if self._driver is not None:
+            if self._driver is not None and rule.protocol is None:
                 rule = msgspec.structs.replace(rule, driver=KERNEL)
                 await self._driver.apply(rule)
             self.rules[rule.rule] = rule
@@ -92,14 +92,19 @@ class RuleBoard:
             for rule_id, count in stopped.items():
                 counts.setdefault(rule_id, {})[name] = count
         if self._driver is not None:
-            for rule_id in self.rules:
+            for rule_id in self._of_driver():
                 counts[rule_id] = counts.get(rule_id, {}) | await self._driver.dropped(rule_id)
         return counts
+
+    def _of_driver(self) -> list[str]:
+        """Rules in force that the driver enforces: all but protocol faults."""
+        return [rule_id for rule_id, rule in self.rules.items() if rule.protocol is None]
 
     async def _heal(self, rule_id: str) -> HealReport:
         requested_ms = self._now_ms()
         async with self._changing:
-            dropped = await self._driver.heal(rule_id) if self._driver is not None else {}
+            by_driver = self._driver is not None and rule_id in self._of_driver()
+            dropped = await self._driver.heal(rule_id) if self._driver is not None and by_driver else {}
             del self.rules[rule_id]
             answers = await self.ask_all(
                 lambda name: HealRuleRequest(rule=rule_id, packets_dropped=dropped.get(name, 0))

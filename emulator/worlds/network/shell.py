@@ -186,7 +186,11 @@ class NodeShell:
 
     def status(self) -> NodeStatus | None:
         """The machine's status between two steps; None: it has none."""
-        return self._machine.status(self.clock.now()) if isinstance(self._machine, ReportsStatus) else None
+        if not isinstance(self._machine, ReportsStatus):
+            return None
+        status = self._machine.status(self.clock.now())
+        status.errors = self.switchboard.response_errors.report()
+        return status
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Return once `condition` holds. It is evaluated now, then after each burst of steps."""

@@ -23,6 +23,7 @@ from emulator.worlds.network.connection import (
     receive_next,
 )
 from emulator.worlds.network.mailbox import AnsweredHere, Host, Letter, Outgoing
+from emulator.worlds.network.response_errors import ResponseErrors
 from emulator.worlds.network.spec import Address
 from emulator.worlds.network.wire_events import WireEvents
 from protocol.conversations import AcceptedMessages, Conversation, OutOfPlace
@@ -57,6 +58,7 @@ class Switchboard:
         self._connections: dict[int, Connection] = {}
         self._accepted = 0
         self._translates = True
+        self.response_errors = ResponseErrors()
         self._dirty: dict[int, Connection] = {}
         self._ending: dict[Connection, None] = {}
         """Past their gates with all frames, which the kernel has not taken all yet."""
@@ -158,6 +160,7 @@ class Switchboard:
         if connection is None or connection.state in (State.CLOSING, State.ENDED):
             return
         assert connection.opened, f"{self._host.name} sends on a connection that is not open yet: {effect}"
+        self.response_errors.count(effect.message)
         if connection.translator is not None:
             self._answer_in_translation(connection, connection.translator, effect, cause)
             return

@@ -6,7 +6,8 @@ It decides nothing: it translates a request into the machine's message, and the 
 `record_translation`, `topic_translation`, `config_translation`, `placement_translation`, `group_translation`,
 `members` and `transaction_translation` (Kafka's requests and answers, and ours), `security_answers` (ACLs and quotas,
 of which there are none), `translation` (table by API), `client_observer` (operations of clients for the audit),
-`client` (one connection), `kafka_listeners` (of one broker). `record_validation` (LogValidator), `unended_frames` (a
+`client` (one connection), `kafka_listeners` (of one broker). `listener_faults` and `error_responses`: protocol faults,
+and responses with an error. `record_validation` (LogValidator), `unended_frames` (a
 bound on incomplete frames), `offset_operations` and `read_operations` (operations of groups and consumers for the
 audit).
 """

@@ -28,6 +28,8 @@ from protocol.messages.groups import (
 from protocol.messages.message_base import Message
 from protocol.messages.replication_messages import FetchRequest, FetchResponse, ProduceRequest, ProduceResponse
 
+CLOSE_AFTER = "close-after"
+
 
 class Arrived(Frame, frozen=True):
     """A Kafka request with its translation; for the gates a frame like others."""
@@ -47,6 +49,10 @@ class KafkaClient:
         self._reading = observer.reading()
         self._answer: Message | None = None
         self._cause = ""
+        self._takes_response: str = ""
+        """Action of the protocol fault that takes the response of the request under way; "": none."""
+        self.silent = False
+        """A protocol fault dropped a response: nothing more is answered on this connection."""
         self.over = False
         """The connection has ended: none of its later frames is answered."""
         self._free = trio.Event()
@@ -58,6 +64,10 @@ class KafkaClient:
         """A request's frame was read; the gate may hold it."""
         self._under_way = arrived
         self._free = trio.Event()
+
+    def response_taken(self, action: str) -> None:
+        """A protocol fault takes the response to the request under way."""
+        self._takes_response = action
 
     async def wait_free(self) -> None:
         """Return when the next frame may be read."""
@@ -83,6 +93,12 @@ class KafkaClient:
         arrived = self._under_way
         assert arrived is not None, f"{type(answer).__name__} answers nothing"
         self._answer = answer
+        if self._takes_response:
+            self._lose()
+            if not self.fails_by_close:
+                self.silent = True
+                self.written()
+            return None
         if isinstance(answer, ProduceResponse) and arrived.request.body.acks == 0:
             self.left()
             if not self.fails_by_close:
@@ -92,7 +108,12 @@ class KafkaClient:
 
     @property
     def fails_by_close(self) -> bool:
-        """A produce with acks=0 failed, which the listener reports by closing the connection."""
+        """Whether the connection is closed in place of the response.
+
+        A produce with acks=0 has failed, or a protocol fault takes the response.
+        """
+        if self._takes_response:
+            return self._takes_response == CLOSE_AFTER
         answer, arrived = self._answer, self._under_way
         return (
             isinstance(answer, ProduceResponse)

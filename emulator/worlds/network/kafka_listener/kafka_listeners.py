@@ -19,15 +19,21 @@ from emulator.worlds.network.kafka_listener.advertised_listeners import Place
 from emulator.worlds.network.kafka_listener.client import Arrived, KafkaClient
 from emulator.worlds.network.kafka_listener.client_observer import ClientObserver
 from emulator.worlds.network.kafka_listener.codec import Listener, listener_of, read_request
+from emulator.worlds.network.kafka_listener.error_responses import refused
+from emulator.worlds.network.kafka_listener.listener_faults import ListenerFaults
 from emulator.worlds.network.kafka_listener.translation import message_of
 from emulator.worlds.network.kafka_listener.unended_frames import UnendedFrames
+from emulator.worlds.network.mailbox import AnsweredHere
 from emulator.worlds.network.ports import BACKLOG
 from emulator.worlds.network.shell import NodeShell
 from emulator.worlds.network.unauthenticated_connections import UnauthenticatedConnections, descriptors
+from protocol.errors import ErrorCode
 from protocol.events import FrameRefused
 from protocol.framing import MAX_FRAME_BYTES, FrameDecoder, ProtocolError
 from protocol.gates import Gates
 from protocol.ids import BrokerId
+from protocol.messages.replication_messages import ProduceRequest
+from protocol.protocol_faults import ProtocolFault
 
 REST_OF_STARTUP_MS: Final = 300.0
 """Time between registration and the first read of requests.
@@ -86,6 +92,7 @@ class KafkaListeners:
         self._starts_after_registration = gates.serves_after_registration
         self._listeners = [(listener_of(gates, place), sock) for place, sock in zip(places, listeners, strict=True)]
         life = shell.settings.life
+        self._faults = ListenerFaults(shell.links, life.node.name)
         self._observer = ClientObserver(life.node.name, life.incarnation, broker, shell.emit)
         self._unauthenticated = UnauthenticatedConnections(max(1, descriptors() // 8))
         self._known: dict[str, int] = {}
@@ -220,11 +227,21 @@ class KafkaListeners:
         reason = "closed by peer"
         try:
             while True:
+                if self._shell.links.in_force and (hit := self._faults.hit(arrived.request)) is not None:
+                    rule, fault = hit
+                    met = await self._met(client, arrived, fault)
+                    if met is None:
+                        reason = f"protocol fault {rule}"
+                        break
+                    arrived = met
                 client.taken(arrived)
                 with self._shell.turn:
                     switchboard.offer_in_translation(connection, arrived, arrived.request.client_id)
                 following = _read_or_refuse(payloads.popleft(), listener) if payloads else None
                 await client.wait_free()
+                if client.silent:
+                    await _discard(sock)
+                    break
                 if client.over:  # Kafka, too, discards requests of a client that it cannot answer
                     return
                 if self._shell.full:
@@ -262,6 +279,23 @@ class KafkaListeners:
         self._shell.look_at_clock()
         switchboard.lost(connection, reason)
 
+    async def _met(self, client: KafkaClient, arrived: Arrived, fault: ProtocolFault) -> Arrived | None:
+        """The request as a protocol fault leaves it. None: the connection is closed."""
+        request = arrived.request
+        if fault.action == "close":
+            return None
+        if fault.action == "delay":
+            await trio.sleep(self._shell.clock.real_s(fault.delay_ms))
+        elif fault.action == "error":
+            if not isinstance(arrived.message, AnsweredHere):
+                answer = refused(request, arrived.message, ErrorCode(fault.error))
+                return Arrived(arrived.correlation_id, arrived.version, answer, request)
+        elif isinstance(arrived.message, AnsweredHere):
+            return None  # the listener's own answer; there is nothing to apply
+        elif not (isinstance(arrived.message, ProduceRequest) and request.body.acks == 0):
+            client.response_taken(fault.action)
+        return arrived
+
     def _refuse(self, peer: str, reason: str) -> None:
         self._refused += 1
         if self._refused > REFUSALS_WRITTEN_MAX:
@@ -275,6 +309,12 @@ def _read(payload: bytes, listener: Listener) -> Arrived:
     """Decode and translate a frame. Raises ProtocolError."""
     request = read_request(payload, listener)
     return Arrived(request.correlation_id, request.version, message_of(request), request)
+
+
+async def _discard(sock: socket.socket) -> None:
+    """Read and drop what a client sends on a silent connection, until its end."""
+    while await receive_next(sock):
+        await trio.lowlevel.checkpoint()
 
 
 def _read_or_refuse(payload: bytes, listener: Listener) -> Arrived | ProtocolError:

@@ -23,6 +23,7 @@ SAMPLES: Final = (
     Sample("POST", "/v1/audit", None, None),
     Sample("GET", "/v1/ready", None, r.Ready()),
     Sample("GET", "/v1/status?wait_s=0.5", None, r.Status()),
+    Sample("GET", "/metrics", None, r.Status()),
     Sample("POST", "/v1/down", {}, r.Down()),
     Sample("GET", "/v1/settings", None, r.DescribeSettings()),
     Sample("GET", "/v1/faults", None, r.Status()),
@@ -31,6 +32,14 @@ SAMPLES: Final = (
     ),
     Sample("DELETE", "/v1/faults/rule-2", None, r.Heal(["rule-2"])),
     Sample("DELETE", "/v1/faults?place=az-0&place=broker-1&kind=cut", None, r.Heal(["az-0", "broker-1"], "cut")),
+    Sample(
+        "POST", "/v1/protocol-faults", {"action": "error", "apis": ["Fetch"], "error": "NOT_LEADER_OR_FOLLOWER"},
+        r.AddProtocolFault("error", ["Fetch"], error="NOT_LEADER_OR_FOLLOWER"),
+    ),
+    Sample("GET", "/v1/protocol-faults", None, r.ProtocolFaultStatus()),
+    Sample("GET", "/v1/protocol-faults/rule-1?wait_hits=3", None, r.ProtocolFaultStatus("rule-1", 3)),
+    Sample("DELETE", "/v1/protocol-faults/rule-1", None, r.RemoveProtocolFault("rule-1")),
+    Sample("DELETE", "/v1/protocol-faults", None, r.RemoveProtocolFault()),
     Sample(
         "POST", "/v1/nodes/broker-0/start", {"kafka_version": "2.8", "settings": {"port": None, "log.dirs": "d0"}},
         r.Machine("start", "broker-0", version="2.8", settings={"port": None, "log.dirs": "d0"}),
