@@ -15,5 +15,6 @@ object that answers every request), `serve` (the cluster and its control server,
 (its settings), `start_files` (settings files of a start), `setting_warnings` (warnings about settings),
 `specification` (files that `up` writes), `settings_in_force` (settings as they are now), `supervisor` (the process),
 `attached` (the process in a container), `launch` (up), `ending` (down), `event_snapshot` (a snapshot of the events of
-a running cluster), `newest_findings` (findings of a live audit); `dashboard` (the status drawn for a terminal).
+a running cluster), `newest_findings` (findings of a live audit); `dashboard` (the status drawn for a
+terminal); `page` (the live page in a browser, and its stream).
 """

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from emulator.cluster.control_requests import WAIT_S_MAX
-from emulator.cluster.http.route import AUDIT, Route
+from emulator.cluster.http.route import AUDIT, EVENT_STREAM, Route
 from emulator.cluster.http.routes import ROUTES
 from emulator.packaged import installed_version
 
@@ -71,6 +71,10 @@ def description() -> dict[str, Any]:
     return _in_one_line(described)
 
 
+def _result_of(route: Route) -> dict[str, Any]:
+    return {"type": "string"} if route.content == EVENT_STREAM else {"type": "object", "additionalProperties": True}
+
+
 def _in_one_line(value: dict[str, Any]) -> dict[str, Any]:
     """Join the lines of docstrings."""
     return {key: _each_in_one_line(key, one) for key, one in value.items()}
@@ -92,7 +96,7 @@ def _operation(route: Route, bodies: dict[Any, Any]) -> dict[str, Any]:
         "responses": {
             str(route.status): {
                 "description": "Done.",
-                "content": {"application/json": {"schema": {"type": "object", "additionalProperties": True}}},
+                "content": {route.content: {"schema": _result_of(route)}},
             },
             **{status: {"$ref": f"#/components/responses/refused-{status}"} for status in REFUSALS},
         },

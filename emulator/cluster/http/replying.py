@@ -32,11 +32,12 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Reply(NamedTuple):
-    """`headers`: besides those of every reply."""
+    """`headers`: besides those of every reply. `content`: the body's media type."""
 
     status: int
     body: bytes
     headers: Headers = ()
+    content: str = "application/json"
 
     @property
     def reason(self) -> str:
@@ -109,7 +110,7 @@ def headers_of(reply: Reply, date: str, *, close: bool) -> list[tuple[str, str]]
     """All headers; they forbid caching, and guesses of another content type."""
     return [
         ("date", date),
-        ("content-type", "application/json"),
+        ("content-type", reply.content),
         ("content-length", str(len(reply.body))),
         ("cache-control", "no-store"),
         ("x-content-type-options", "nosniff"),

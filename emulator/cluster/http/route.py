@@ -19,6 +19,8 @@ WAIT_S: Final = 10.0
 """Default limit of a request, in seconds: longer than a command's."""
 DESCRIPTION: Final = "/v1/openapi.json"
 AUDIT: Final = "/v1/audit"
+STREAM: Final = "/v1/stream"
+EVENT_STREAM: Final = "text/event-stream"
 MACHINES: Final = "/v1/nodes/"
 """Paths without a request to the cluster."""
 
@@ -33,6 +35,7 @@ class Route(msgspec.Struct, frozen=True):
     - `inputs`: fields from the path and the query, by their names; `body`: None takes none.
     - `make(inputs, body)`: the request, None if it is not the cluster's (DESCRIPTION, AUDIT); raises NotThere.
     - `fields(ask)`: the reverse, by the names of path, query and body; None: the request is another route's.
+    - `content`: the media type of its result.
     - `shape`: the part of its result that is sent. `status`: when it is done. `wait_s`: default of the query.
     """
 
@@ -47,6 +50,7 @@ class Route(msgspec.Struct, frozen=True):
     shape: Callable[[dict[str, Any]], dict[str, Any]] = lambda result: result
     status: int = 200
     wait_s: float = WAIT_S
+    content: str = "application/json"
 
     @property
     def verb(self) -> str:
@@ -62,7 +66,7 @@ class Route(msgspec.Struct, frozen=True):
     @property
     def waits(self) -> bool:
         """Whether it may take its time."""
-        return self.path != DESCRIPTION
+        return self.path not in (DESCRIPTION, STREAM)
 
     @property
     def in_path(self) -> tuple[str, ...]:

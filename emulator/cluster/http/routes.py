@@ -10,7 +10,18 @@ from msgspec.structs import FieldInfo
 
 from emulator.cluster import control_requests as r
 from emulator.cluster.http.link_bodies import AnyLinkBody, body_of, link_fault
-from emulator.cluster.http.route import AUDIT, DESCRIPTION, MACHINES, Method, Nothing, Route, route_of, struct_of
+from emulator.cluster.http.route import (
+    AUDIT,
+    DESCRIPTION,
+    EVENT_STREAM,
+    MACHINES,
+    STREAM,
+    Method,
+    Nothing,
+    Route,
+    route_of,
+    struct_of,
+)
 from emulator.faults.machine_fault_kinds import LIVE_FAULTS, MachineStep, Start
 from protocol.numbers import number_in
 
@@ -39,6 +50,12 @@ class _OfNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class _OfFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fault: r.Word
+
+
+class StreamInputs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`after`: id of the last event that the reader has; by default the header Last-Event-ID."""
+
+    after: Annotated[str, msgspec.Meta(max_length=64)] = ""
 
 
 def _heal_one(inputs: Any, _body: None) -> r.Heal:
@@ -93,6 +110,10 @@ def _bounded(field: FieldInfo) -> FieldInfo:
 
 ROUTES: Final[tuple[Route, ...]] = (
     Route(GET, DESCRIPTION, "Description", "This description."),
+    Route(
+        GET, STREAM, "Stream", "Server-sent events: a snapshot of the state, then its changes, at most five a second.",
+        StreamInputs, content=EVENT_STREAM,
+    ),
     route_of(
         r.Ready, GET, "/v1/ready",
         "Whether every server and broker is there and a controller: 200, 409 where one has ended by itself, else 503.",
