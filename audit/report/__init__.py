@@ -11,7 +11,8 @@ scripts' data), `island` (values inside a page), `report_frames` (containers tha
 claim to its time and events), `report_promises` (results of each check), `about` (options of the run), `tables`
 (expectations, faults, measures, settings), `report_page` (all of it as HTML), `writing` (a run's report.html).
 
-Its style is `colours.css`, `picture.css`, `page.css`, `messages.css` and `logs.css`. Its scripts, in their order there:
+Its style is `colours.css` of the live page (`emulator.cluster.page`), `picture.css`, `page.css`, `messages.css` and
+`logs.css`. Its scripts, in their order there:
 `view.js` (zoom, and the selected time), `messages.js` (arrows), `logs.js` (logs at that time), `page.js` (links between
 places).
 """

@@ -23,12 +23,13 @@ from audit.report.report_messages import Messages
 from audit.report.report_promises import counted, meant, promises
 from audit.report.report_svg import Picture
 from audit.report.report_timeline import Timeline
+from emulator.cluster.page.static_files import colours
 from emulator.html_file import html_file
 from emulator.runs.verdict_file import Verdict
 from protocol.ids import TopicPartition, topic_partition_text
 
 SCRIPTS = ("view.js", "messages.js", "logs.js", "page.js")
-STYLES = ("colours.css", "picture.css", "page.css", "messages.css", "logs.css")
+STYLES = ("picture.css", "page.css", "messages.css", "logs.css")
 
 _HEADLINES = {True: "As expected", False: "Not as expected", "unknown": "Unknown"}
 _HEADLINES_ALONE = {True: "Every check held", False: "Checks are violated", "unknown": "Unknown"}
@@ -75,7 +76,7 @@ def render(
         tables.measures(verdict),
         tables.settings(about),
     ]
-    style, script = _texts(STYLES), _texts(SCRIPTS)
+    style, script = f"{colours()}\n{_texts(STYLES)}", _texts(SCRIPTS)
     body = (
         f'<svg class="patterns" aria-hidden="true">{PATTERNS}</svg><main>{"".join(sections)}</main>'
         f'<div id="tip" role="tooltip"></div>\n{island_of(verdict, timeline, drawn, messages or Messages())}'

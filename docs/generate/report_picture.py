@@ -8,6 +8,7 @@ from audit.report.report_input import read_timeline
 from audit.report.report_svg import Picture
 from audit.report.report_timeline import Span
 from emulator.cli.commands.run_simulated import judge_into
+from emulator.cluster.page.static_files import colours
 from emulator.runs.directory import prepare
 from emulator.runs.resolve import resolve
 from emulator.runs.scenario_sources import find_scenario
@@ -25,7 +26,7 @@ def lost(root: Path) -> str:
 
 def _picture(root: Path, scenario: str, version: str) -> str:
     report = root / "audit" / "report"
-    style = "".join((report / name).read_text(encoding="utf-8") for name in ("colours.css", "picture.css"))
+    style = colours() + (report / "picture.css").read_text(encoding="utf-8")
     with TemporaryDirectory() as scratch:
         run = Path(scratch) / "run"
         prepare(run)

@@ -382,6 +382,10 @@ class UpOptions:
     http: int | None = None
     """Port of 127.0.0.1 for the control connection and HTTP (docs/http.md); 0 for a free port.
     Prints the address."""
+    page: bool = False
+    """Serve the live page (docs/page.md), and print its addresses."""
+    open: bool = False
+    """Serve the live page, and open it in a browser."""
     json: Json = False
 
 

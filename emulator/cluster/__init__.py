@@ -16,5 +16,6 @@ object that answers every request), `serve` (the cluster and its control server,
 `specification` (files that `up` writes), `settings_in_force` (settings as they are now), `supervisor` (the process),
 `attached` (the process in a container), `single_container` (all nodes in one container), `container_health`
 (its health check), `launch` (up), `ending` (down), `event_snapshot` (a snapshot of the events of a running cluster),
-`newest_findings` (findings of a live audit); `metrics` (for Prometheus); `dashboard` (the status drawn for a terminal).
+`newest_findings` (findings of a live audit); `metrics` (for Prometheus); `dashboard` (the status drawn for a terminal);
+`page` (the live page in a browser, and its stream).
 """

@@ -7,6 +7,7 @@ from typing import Final
 import trio
 
 from emulator.cluster.control_requests import Answer, AnyAsk, unusable
+from emulator.cluster.page.state_stream import StateStream
 
 SILENCE_LIMIT_S: Final = 60.0
 """Limit between two requests of a client; before the token it is HELLO_LIMIT_REAL_S."""
@@ -24,16 +25,20 @@ async def no_audit(_wait_s: float) -> Answer:
 class Desk:
     """`answer(ask, wait_s)` returns within about `wait_s`, and so does `audit(wait_s)`.
 
-    `hosts`: our names and addresses beside loopback's.
+    `hosts`: our names and addresses beside loopback's. `stream`: of the cluster's states. `has_page`: the live page is
+    served, too.
     """
 
     def __init__(
-        self, token: str, answer: Answering, audit: Auditing = no_audit, hosts: Set[str] = frozenset()
-    ) -> None:
+        self, token: str, answer: Answering, audit: Auditing = no_audit, hosts: Set[str] = frozenset(), *,
+        stream: StateStream | None = None, has_page: bool = False,
+    ) -> None:  # fmt: skip
         self.token = token.encode()
         self.answer = answer
         self.audit = audit
         self.hosts = hosts
+        self.stream = stream
+        self.has_page = has_page
         self._owed = 0
         self._quits = trio.Event()
 

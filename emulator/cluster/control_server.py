@@ -18,6 +18,7 @@ import trio
 from emulator.cluster.control_context import Answering, Auditing, Desk, no_audit
 from emulator.cluster.control_requests import unknown
 from emulator.cluster.http.conversation import HttpTalk
+from emulator.cluster.page.state_stream import StateStream
 from emulator.worlds.network.accepting import accept_all
 from emulator.worlds.network.ports import BACKLOG, PortInUse
 from emulator.worlds.network.unauthenticated_connections import UnauthenticatedConnections
@@ -33,13 +34,14 @@ LAST_ANSWERS_S: Final = 0.5
 class ControlServer:
     """`answer(ask, wait_s)` returns within about `wait_s`, and so does `audit(wait_s)`.
 
-    `hosts`: names and addresses of HTTP's Host header beside loopback's.
+    `hosts`: names and addresses of HTTP's Host header beside loopback's. `stream`, `has_page`: as for Desk.
     """
 
     def __init__(
-        self, token: str, answer: Answering, *, audit: Auditing = no_audit, hosts: Set[str] = frozenset()
-    ) -> None:
-        self._desk = Desk(token, answer, audit, hosts)
+        self, token: str, answer: Answering, *, audit: Auditing = no_audit, hosts: Set[str] = frozenset(),
+        stream: StateStream | None = None, has_page: bool = False,
+    ) -> None:  # fmt: skip
+        self._desk = Desk(token, answer, audit, hosts, stream=stream, has_page=has_page)
         self.unauthenticated = UnauthenticatedConnections(UNAUTHENTICATED_MAX)
         self.clients = 0
         """Connections that have shown the token."""
@@ -84,6 +86,7 @@ class ControlServer:
                     await talk.serve()
                 finally:
                     self.clients -= 1
+                await talk.stream()  # its readers have a limit of their own
         except (trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError):
             return  # the client's own loss
         except Exception:  # a bug of ours: it is logged, and fails this client alone

@@ -43,7 +43,7 @@ async def serve(spec: LiveSpec, run_dir: Path, make_cluster: MakeCluster) -> Non
         register(run_dir, registration(spec, cluster.engine.pid or os.getpid(), port, cluster.token))
 
     audit = Auditing(run_dir).audit
-    await hold(live, opened, partial(_until_kept, live.ending), port=spec.control_port, audit=audit)
+    await hold(live, opened, partial(_until_kept, live.ending), port=spec.control_port, audit=audit, has_page=spec.page)
 
 
 def registration(spec: LiveSpec, session: int = 0, port: int = 0, token: str = "") -> Registration:

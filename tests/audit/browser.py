@@ -23,9 +23,10 @@ from selenium.webdriver.chrome.service import Service
 from tests.patience import PATIENCE_S
 
 WIDE, NARROW, HEIGHT = 1280, 420, 900
+# Names lead nowhere, but for the foreign one that leads to this machine (DNS rebinding).
 OPTIONS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--host-resolver-rules=MAP rebound.example 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )  # fmt: skip
 LOAD_TIMEOUT_S = PATIENCE_S
 HEIGHT_MAX = 6_000
@@ -65,14 +66,15 @@ class Browser:
         self.driver = driver
 
     def open(
-        self, page: Path, *, width: int = WIDE, dark: bool = False, colours: bool = True, scripts: bool = True
+        self, page: Path | str, *, width: int = WIDE, dark: bool = False, colours: bool = True, scripts: bool = True
     ) -> None:
+        """Open a file, or an address of this machine."""
         self._ask("Emulation.setDeviceMetricsOverride", width=width, height=HEIGHT, deviceScaleFactor=1, mobile=False)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self._ask("Emulation.setEmulatedMedia", features=[scheme])
         self._ask("Emulation.setEmulatedVisionDeficiency", type="none" if colours else "achromatopsia")
         self._ask("Emulation.setScriptExecutionDisabled", value=not scripts)
-        self.driver.get(page.as_uri())
+        self.driver.get(page if isinstance(page, str) else page.as_uri())
 
     def run(self, script: str, *arguments: Any) -> Any:
         """The script's result; `frame()` in it waits until the requested change is drawn."""

@@ -151,13 +151,19 @@ class Live:
 
 
 def bring_up(
-    directory: Path, name: str = "three-az", *, wire: bool = False, speed: float = SPEED, **settings: Any
+    directory: Path,
+    name: str = "three-az",
+    *,
+    wire: bool = False,
+    speed: float = SPEED,
+    page: bool = False,
+    **settings: Any,
 ) -> Live:
     """As `faultline up --out directory` does. `settings`: Kafka's, with underscores for dots."""
     given = {name.replace("_", "."): value for name, value in settings.items()}
     about = resolved(read_cluster_file(named_topology("three-az")), "2.6", SETTINGS | given)
     levels = ("client", "replica", "wire") if wire else ("client", "replica")
-    spec = LiveSpec(name, about.spec, about.record_magic, speed=speed, seed=3, levels=levels)
+    spec = LiveSpec(name, about.spec, about.record_magic, speed=speed, seed=3, levels=levels, page=page)
     prepare(directory)
     write_specification(directory, spec, about)
     return Live(launch(directory))

@@ -2,11 +2,14 @@
 
 import os
 import socket
+import sys
 import time
+import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
@@ -16,9 +19,10 @@ from emulator.cli.commands.control_calls import console
 from emulator.cli.commands.place_arguments import check_places
 from emulator.cli.commands.unusable import UNUSABLE_RUN
 from emulator.cli.commands.verdict_text import print_account
-from emulator.cluster.cluster_registry import CLUSTER_FILE, LOG_FILE, NoCluster, named
+from emulator.cluster.cluster_registry import CLUSTER_FILE, LOG_FILE, NoCluster, Registration, named
 from emulator.cluster.control_client import ask
 from emulator.cluster.control_requests import Ready
+from emulator.cluster.http.access_tokens import read_only_token, run_id
 from emulator.cluster.launch import READY_LIMIT_S_MAX, READY_LOOK_S, NotUp, launch
 from emulator.cluster.specification import (
     DEFAULT_TOPOLOGY,
@@ -89,6 +93,8 @@ def up_command(topology: str = DEFAULT_TOPOLOGY, /, *, options: UpOptions = UP) 
         "http": found.registration.http,
         "settings": account,
     }
+    if options.page or options.open:
+        document["page"] = page_address(found.registration)
     bootstrap = ready.result.get("bootstrap", {}) if ready is not None else {}
     if bootstrap:
         document["bootstrap"] = bootstrap
@@ -100,6 +106,8 @@ def up_command(topology: str = DEFAULT_TOPOLOGY, /, *, options: UpOptions = UP) 
         if options.http is not None:
             console().print(f"HTTP, with the token of {shown(found.directory / CLUSTER_FILE)}: {document['http']}")
         print_bootstrap(bootstrap)
+    if options.page or options.open:
+        show_page(found.registration, opens=options.open, prints=not options.json)
     return HELD
 
 
@@ -107,6 +115,22 @@ def print_bootstrap(bootstrap: dict[str, str]) -> None:
     """Print the bootstrap servers of a Kafka client, one line for each AZ."""
     for az, servers in bootstrap.items():
         console().print(f"bootstrap.servers {'in ' + az if az else 'outside every AZ'}: {servers}")
+
+
+def page_address(at: Registration, *, read_only: bool = False) -> str:
+    """Address of the live page, with its token. A browser sends the part after `#` to no server."""
+    token = read_only_token(at.token.encode()).decode() if read_only else at.token
+    return f"{at.http}/#token={quote(token)}&run={run_id(at.token.encode())}"
+
+
+def show_page(at: Registration, *, opens: bool, prints: bool) -> None:
+    """Print the addresses of the live page; open it if a browser is there."""
+    opened = opens and webbrowser.open(page_address(at))
+    if opens and not opened:
+        print("faultline up: no browser was found; open the page's address yourself", file=sys.stderr)
+    if prints:
+        console().print(f"page: {page_address(at)}", markup=False)
+        console().print(f"page, read-only: {page_address(at, read_only=True)}", markup=False)
 
 
 def remove_unused(directory: Path) -> None:
@@ -162,6 +186,7 @@ def prepared(options: UpOptions, topology: str = DEFAULT_TOPOLOGY) -> tuple[Path
         compose_file=str(file),
         kafka=options.kafka,
         control_port=options.http or 0,
+        page=options.page or options.open,
         **of_clients(about),
     )
     require_machines(options.engine, options.driver, compose_file=file, topology=given.topology)

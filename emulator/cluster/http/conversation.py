@@ -6,6 +6,7 @@ token or its size is answered and ends the connection, for the bytes after it ar
 
 import sys
 import traceback
+from contextlib import aclosing
 from email.utils import formatdate
 from typing import Any, Final, cast
 
@@ -14,15 +15,20 @@ import trio
 
 from emulator.cluster import control_context as d
 from emulator.cluster.control_requests import BODY_BYTES_MAX, HEAD_BYTES_MAX, Answer, AnyAsk, Refused, unknown, unusable
-from emulator.cluster.http.admission import Head, HttpRefused, admit
+from emulator.cluster.http.admission import ACCESS_HEADER, Access, Head, HttpRefused, admit, admit_origin
 from emulator.cluster.http.description import description
 from emulator.cluster.http.replying import Reply, document, headers_of, refusal, reply_to, turned_away
 from emulator.cluster.http.request_parsing import HttpRequest, read_request
-from emulator.cluster.http.route import AUDIT
+from emulator.cluster.http.route import AUDIT, EVENT_STREAM, STREAM
+from emulator.cluster.page.page_files import page_file
+from emulator.cluster.page.state_stream import READERS_MAX, StateStream
 
 BODY_LIMIT_S: Final = 10.0
 """Limit for a body to arrive, from the end of its head."""
 RECEIVE_BYTES: Final = 4096
+STREAM_HEADERS: Final = (
+    ("content-type", EVENT_STREAM), ("cache-control", "no-store"), ("x-content-type-options", "nosniff"),
+)  # fmt: skip
 LEFTOVER_BYTES_MAX: Final = 1 << 20
 LEFTOVER_LIMIT_S: Final = 1.0
 """Time to read remaining input when a connection is closed.
@@ -42,6 +48,9 @@ class HttpTalk:
         self._desk = desk
         self._peer = h11.Connection(h11.SERVER, max_incomplete_event_size=HEAD_BYTES_MAX)
         self._head = Head("", "", ())
+        self._access: Access = "read-only"
+        self._reads_after: str | None = None
+        """Last event's id of a reader of the stream; None: the client is none."""
 
     async def begin(self) -> bool:
         return await self._next_head()
@@ -56,6 +65,38 @@ class HttpTalk:
             if silence.cancelled_caught:
                 return
 
+    async def stream(self) -> None:
+        """Send the stream of states to a client that has requested it; others have been served."""
+        states = self._desk.stream
+        if states is None or self._reads_after is None:
+            return
+        headers = [("date", formatdate(usegmt=True)), *STREAM_HEADERS, (ACCESS_HEADER, self._access)]
+        headers.append(("connection", "close"))
+        await d.send(self._stream, self._peer.send(h11.Response(status_code=200, headers=headers)) or b"")
+        with trio.CancelScope() as gone:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._until_gone, gone)
+                await self._send_events(states, self._reads_after)
+                gone.cancel()
+
+    async def _send_events(self, states: StateStream, last_event_id: str) -> None:
+        try:
+            async with aclosing(states.events(last_event_id)) as events:
+                async for event in events:
+                    await d.send(self._stream, self._peer.send(h11.Data(data=event)) or b"")
+            await d.send(self._stream, self._peer.send(h11.EndOfMessage()) or b"")
+        except (trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError):
+            return  # the reader's own loss; it resumes
+
+    async def _until_gone(self, gone: trio.CancelScope) -> None:
+        """Cancel when the reader closes its connection; other input is dropped."""
+        try:
+            while await self._stream.receive_some(RECEIVE_BYTES):
+                pass
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            pass
+        gone.cancel()
+
     async def turn_away(self, answer: Answer) -> None:
         await self._end_with(turned_away(answer))
 
@@ -68,7 +109,11 @@ class HttpTalk:
                 return False
             headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in event.headers)
             self._head = Head(event.method.decode("latin-1"), event.target.decode("latin-1"), headers)
-            admit(self._head, self._desk.token, self._desk.hosts)
+            if self._desk.has_page and (file := page_file(self._head.method, self._head.target)) is not None:
+                admit_origin(self._head, self._desk.hosts, has_page=True)
+                await self._end_with(file)
+                return False
+            self._access = admit(self._head, self._desk.token, self._desk.hosts, has_page=self._desk.has_page)
         except HttpRefused as refused:
             await self._end_with(refusal(refused))
             return False
@@ -89,11 +134,24 @@ class HttpTalk:
             return False
         with self._desk.owing():
             try:
-                reply = await self._reply(read_request(self._head.method, self._head.target, body))
+                request = read_request(self._head.method, self._head.target, body)
+                if request.route.path == STREAM and self._head.method == "GET":
+                    self._reads_after = self._reader(request)
+                    return False
+                reply = await self._reply(request)
             except HttpRefused as refused:
                 reply = refusal(refused)
             await self._send(reply)
         return self._peer.our_state is h11.DONE and self._peer.their_state is h11.DONE
+
+    def _reader(self, request: HttpRequest) -> str:
+        """The last event's id of a new reader of the stream. Raises HttpRefused."""
+        states = self._desk.stream
+        if states is None:
+            raise HttpRefused(409, "this control server has no stream of states")
+        if states.readers >= READERS_MAX:
+            raise HttpRefused(503, f"{READERS_MAX} readers have the stream; end one, or try again")
+        return str(request.inputs.after) or next(iter(self._head.all_of("last-event-id")), "")
 
     async def _reply(self, request: HttpRequest) -> Reply:
         if request.ask is None and request.route.path != AUDIT:

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from emulator.cluster.control_requests import WAIT_S_MAX
-from emulator.cluster.http.route import AUDIT, Route
+from emulator.cluster.http.route import AUDIT, JSON, Route
 from emulator.cluster.http.routes import ROUTES
 from emulator.packaged import installed_version
 
@@ -104,7 +104,7 @@ def _operation(route: Route, bodies: dict[Any, Any]) -> dict[str, Any]:
 
 
 def _result_schema(route: Route) -> dict[str, Any]:
-    return {"type": "string"} if route.text is not None else {"type": "object", "additionalProperties": True}
+    return {"type": "string"} if route.media_type != JSON else {"type": "object", "additionalProperties": True}
 
 
 def _parameters(route: Route) -> list[dict[str, Any]]:

@@ -22,12 +22,11 @@ import msgspec
 
 from emulator.cluster.control_requests import ANSWER_BYTES_MAX, Answer, Ready
 from emulator.cluster.http.admission import CHALLENGE, HttpRefused
-from emulator.cluster.http.route import Route
+from emulator.cluster.http.route import JSON, Route
 from emulator.exit_codes import HELD, UNKNOWN, UNUSABLE
 from protocol.undecodable import UNDECODABLE, why
 
 Headers = Sequence[tuple[str, str]]
-JSON: Final = "application/json"
 TRY_AGAIN_S: Final = 1
 _encode = msgspec.json.Encoder().encode
 

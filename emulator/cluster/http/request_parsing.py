@@ -29,13 +29,14 @@ _Wait = Annotated[float, msgspec.Meta(ge=0.0, le=WAIT_S_MAX)]
 class HttpRequest(NamedTuple):
     """A request that was read.
 
-    `ask` None: another part than the cluster answers it. `notices`: of old names.
+    `ask` None: another part than the cluster answers it. `notices`: of old names. `inputs`: from its path and query.
     """
 
     route: Route
     ask: ControlRequest | None
     wait_s: float
     notices: tuple[str, ...] = ()
+    inputs: Any = None
 
 
 def read_request(method: str, target: str, body: bytes) -> HttpRequest:
@@ -50,7 +51,7 @@ def read_request(method: str, target: str, body: bytes) -> HttpRequest:
     body, notices = _renamed(route, body)
     decoded = _body(route, body)
     try:
-        return HttpRequest(route, route.make(inputs, decoded), wait_s, notices)
+        return HttpRequest(route, route.make(inputs, decoded), wait_s, notices, inputs)
     except NotThere as error:
         raise HttpRefused(404, str(error)) from error
     except ValueError as error:

@@ -19,6 +19,9 @@ WAIT_S: Final = 10.0
 """Default limit of a request, in seconds: longer than a command's."""
 DESCRIPTION: Final = "/v1/openapi.json"
 AUDIT: Final = "/v1/audit"
+STREAM: Final = "/v1/stream"
+EVENT_STREAM: Final = "text/event-stream"
+JSON: Final = "application/json"
 MACHINES: Final = "/v1/nodes/"
 """Paths without a request to the cluster."""
 
@@ -49,7 +52,7 @@ class Route(msgspec.Struct, frozen=True):
     status: int = 200
     wait_s: float = WAIT_S
     text: Callable[[dict[str, Any], str], tuple[str, str]] | None = None
-    media_type: str = "application/json"
+    media_type: str = JSON
 
     @property
     def verb(self) -> str:
@@ -65,7 +68,7 @@ class Route(msgspec.Struct, frozen=True):
     @property
     def waits(self) -> bool:
         """Whether it may take its time."""
-        return self.path != DESCRIPTION
+        return self.path not in (DESCRIPTION, STREAM)
 
     @property
     def in_path(self) -> tuple[str, ...]:

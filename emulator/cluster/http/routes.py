@@ -12,7 +12,18 @@ from emulator.cluster import control_requests as r
 from emulator.cluster.http.link_bodies import AnyLinkBody, body_of, link_fault
 from emulator.cluster.http.metrics_route import METRICS_ROUTE
 from emulator.cluster.http.protocol_fault_routes import PROTOCOL_FAULT_ROUTES
-from emulator.cluster.http.route import AUDIT, DESCRIPTION, MACHINES, Method, Nothing, Route, route_of, struct_of
+from emulator.cluster.http.route import (
+    AUDIT,
+    DESCRIPTION,
+    EVENT_STREAM,
+    MACHINES,
+    STREAM,
+    Method,
+    Nothing,
+    Route,
+    route_of,
+    struct_of,
+)
 from emulator.faults.machine_fault_kinds import LIVE_FAULTS, MachineStep, Start
 from protocol.numbers import number_in
 
@@ -41,6 +52,12 @@ class _OfNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class _OfFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fault: r.Word
+
+
+class StreamInputs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`after`: id of the last event that the reader has; by default the header Last-Event-ID."""
+
+    after: Annotated[str, msgspec.Meta(max_length=64)] = ""
 
 
 def _heal_one(inputs: Any, _body: None) -> r.Heal:
@@ -95,6 +112,10 @@ def _bounded(field: FieldInfo) -> FieldInfo:
 
 ROUTES: Final[tuple[Route, ...]] = (
     Route(GET, DESCRIPTION, "Description", "This description."),
+    Route(
+        GET, STREAM, "Stream", "Server-sent events: a snapshot of the state, then its changes, at most five a second.",
+        StreamInputs, media_type=EVENT_STREAM,
+    ),
     route_of(
         r.Ready, GET, "/v1/ready",
         "Whether every server and broker is there and a controller: 200, 409 where one has ended by itself, else 503.",

@@ -20,6 +20,7 @@ class Sample(NamedTuple):
 IDS: Final = list(brokers(1, 0))
 SAMPLES: Final = (
     Sample("GET", "/v1/openapi.json", None, None),
+    Sample("GET", "/v1/stream?after=9f3a01c2.7", None, None),
     Sample("POST", "/v1/audit", None, None),
     Sample("GET", "/v1/ready", None, r.Ready()),
     Sample("GET", "/v1/status?wait_s=0.5", None, r.Status()),
