@@ -1,4 +1,4 @@
-"""The live page of a real cluster in a real browser: a cut by keyboard, two leaders, the heal; and foreign pages."""
+"""The live page of a real cluster in a real browser, by keyboard, and foreign pages."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def page(browser: Browser, live: Live) -> Iterator[Browser]:
 def request(live: Live, method: str, target: str, body: Any = None) -> dict[str, Any]:
     data = None if body is None else json.dumps(body).encode()
     headers = {"Authorization": f"Bearer {live.registration.token}"}
-    asked = Request(f"{live.registration.http}{target}", data, headers, method=method)
-    with urlopen(asked, timeout=PATIENCE_S) as reply:
+    call = Request(f"{live.registration.http}{target}", data, headers, method=method)
+    with urlopen(call, timeout=PATIENCE_S) as reply:
         result: dict[str, Any] = json.loads(reply.read())
     return result
 
@@ -184,8 +184,8 @@ def test_each_shown_command_is_the_shown_request(page: Browser) -> None:
     )
     for cli, method, path, body in nodes:
         if "/v1/nodes/" in path:
-            asked: Any = read_request(method, path, b"{}").ask
-            assert cli == f"faultline {asked.fault} {asked.node}" and body == {}
+            read: Any = read_request(method, path, b"{}").ask
+            assert cli == f"faultline {read.fault} {read.node}" and body == {}
 
 
 def test_what_the_read_only_token_and_another_clusters_address_show(browser: Browser, live: Live) -> None:
@@ -270,7 +270,10 @@ all();
 
 
 def test_a_foreign_page_applies_nothing_even_with_the_token(browser: Browser, live: Live) -> None:
-    """Fetch, forms, images, frames, scripts, beacons, WebSocket, DNS rebinding: from another origin of this machine."""
+    """From another origin of this machine.
+
+    It tries fetch, forms, images, frames, scripts, beacons, WebSocket and DNS rebinding.
+    """
     request(live, "POST", "/v1/faults", {"fault": "delay", "places": ["client-0", "client-1"], "delay_ms": 1})
     before = request(live, "GET", "/v1/status")
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Attacker)

@@ -1,4 +1,4 @@
-"""The stream of states over sockets: snapshot, changes, resumption; slow readers, many, and those that only read."""
+"""The stream of states over sockets: snapshot, changes, resumption; slow and many readers."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

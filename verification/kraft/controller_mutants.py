@@ -165,7 +165,8 @@ def no_new_sessions() -> Patches:
         for broker, contact in self._heartbeats._brokers.items():
             known = before._brokers.get(broker)
             contact.contact_ms = known.contact_ms if known is not None else 0.0
-        self._heartbeats._contacts.update(dict.fromkeys(self._heartbeats._contacts, 0.0))
+        contacts = self._heartbeats._contacts
+        contacts.update({key: (0.0, session) for key, (_, session) in contacts.items()})
         self._tasks.fence_at(self._heartbeats.next_expiry_ms)
 
     right = QuorumController._claim

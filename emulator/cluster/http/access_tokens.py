@@ -1,4 +1,4 @@
-"""What follows from a run's token: the read-only token, and the run's id. Pure.
+"""Values derived from a run's token: the read-only token and the run's id. Pure.
 
 Both are digests with the token as their key. So `up`, the control server and the page agree without another file, and
 neither leads back to the token.

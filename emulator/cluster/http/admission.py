@@ -1,4 +1,4 @@
-"""Authorization over HTTP: the run's token, one of our Host names, and no foreign page. Pure.
+"""Authorization over HTTP: the run's token, our Host names, and no foreign page. Pure.
 
 A foreign page can make a browser send any request to 127.0.0.1. It cannot know the token. In addition, requests that
 only browsers send are refused: an `Origin` (cross-origin requests and their preflight), and a `Host` with a foreign
@@ -25,7 +25,7 @@ ACCESS_HEADER: Final = "faultline-access"
 """Of a stream's response: whether its token admits more than GET."""
 READING: Final = frozenset(("GET", "HEAD"))
 OWN_SITES: Final = (["same-origin"], ["none"])
-"""Values of Sec-Fetch-Site: our page, or the user, who opens an address. Only browsers send the header."""
+"""Values of Sec-Fetch-Site of our page and of an opened address. Only browsers send it."""
 _HOST: Final = re.compile(r"(?:\[([0-9a-f:.]+)\]|([0-9a-z_.-]+))(?::[0-9]{0,5})?")
 """An address of IPv6, or a name or another address; then a port, if any."""
 

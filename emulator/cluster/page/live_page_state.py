@@ -12,7 +12,7 @@ from emulator.cluster.page.page_state import page_state, replicas_in
 
 
 class LivePageState:
-    """Makes the page's state of a cluster's status, the files of its replicas, and the findings of a live audit."""
+    """The page's state, of a cluster's status, its replicas' files and a live audit's findings."""
 
     def __init__(self, live: LiveCluster) -> None:
         self._live = live

@@ -1,4 +1,4 @@
-"""The page's files as replies, with the headers that keep a browser from running anything else.
+"""The page's files as replies, with headers that let a browser run nothing else.
 
 They are readable without the token: nothing in them is secret. The token is in the fragment of the page's address,
 which a browser sends to no server.

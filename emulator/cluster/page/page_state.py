@@ -21,7 +21,10 @@ QUORUM_FIELDS: Final = ("state", "epoch", "leader", "voters", "broker_state", "f
 def page_state(
     status: Mapping[str, Any], run_id: str, logs: Mapping[str, Any], findings: list[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """`status`: as `faultline status --json` prints it. `logs`: {partition: {node: its newest batches}}."""
+    """The state of the page.
+
+    `status`: as `faultline status --json` prints it. `logs`: {partition: {node: its newest batches}}.
+    """
     cluster = status["cluster"]
     places = list(status["partitions"])
     return {

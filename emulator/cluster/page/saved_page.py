@@ -1,4 +1,4 @@
-"""The page in one file: its modules as one script, its style sheets, and a place for a recording. Pure.
+"""The page in one file: one script, style sheets, and a place for a recording. Pure.
 
 The script is the modules in the order of their imports, without `import` and `export`. So each of their names is
 unique, and an import is one line (a test checks both). The file's Content-Security-Policy names the digests of script

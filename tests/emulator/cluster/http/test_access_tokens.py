@@ -1,4 +1,4 @@
-"""What follows from a run's token, and what it admits."""
+"""Values derived from a run's token, and what each admits."""
 
 import pytest
 
