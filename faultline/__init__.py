@@ -14,7 +14,8 @@
 
 Reading order: `errors`, `verdict` (an audit's result), `settled` (quiescence of a cluster), `old_keywords` (old names
 of arguments), `settings_arguments`, `async_cluster` (a cluster on trio), `sync_cluster` (the same for a `with` block,
-through `blocking`), `run_call` (scenarios: `run`, `simulate`), `audit_call`, `pytest_plugin` (its fixtures).
+through `blocking`), `run_call` (scenarios: `run`, `simulate`), `audit_call`, `pytest_plugin` (its fixtures),
+`container` (a cluster in one container, with Testcontainers).
 This package is the stable interface for programs; `docs/python.md` documents it.
 """
 
