@@ -163,7 +163,7 @@ def status_of(
         at_ms=at_ms,
         nodes={node.name: _node_view(node, lives.get(node.name), statuses.get(node.name)) for node in nodes},
         partitions=dict(sorted(partitions.items(), key=lambda item: partition_order(item[0]))),
-        links=_links(topology, [fault.rule for fault in faults if _in_force(fault)]),
+        links=links_of(topology, [fault.rule for fault in faults if _in_force(fault)]),
         faults=[_fault_view(fault) for fault in faults],
         name=name,
     )
@@ -230,7 +230,7 @@ def _fault_view(fault: LinkFault) -> FaultView:
 WORST_FIRST = sorted(LINK_FAULTS, key=lambda kind: LINK_FAULTS[kind].RANK)
 
 
-def _links(topology: Topology, rules: Iterable[LinkRule]) -> list[LinkView]:
+def links_of(topology: Topology, rules: Iterable[LinkRule]) -> list[LinkView]:
     """Directions between AZs, and within one, that a rule touches."""
     az_of = {node.name: node.az for node in topology.nodes if node.az}
     met: dict[tuple[str, str], dict[str, list[tuple[LinkRule, set[tuple[str, str]]]]]] = {}

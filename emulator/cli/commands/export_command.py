@@ -1,4 +1,4 @@
-"""`faultline export RUN`: a run for Prometheus or OpenTelemetry."""
+"""`faultline export RUN`: a run for Prometheus, OpenTelemetry or a browser."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -10,17 +10,20 @@ from cyclopts import Parameter
 
 from emulator.cli.commands.command_errors import CommandFailed, reports_errors
 from emulator.exit_codes import HELD
+from emulator.runs.finished import NoRun
 from emulator.runs.run_events import NoEvents
 from emulator.runs.tracing.operation_spans import TooManyPending
 from emulator.runs.tracing.trace_faults import TooManyFaults
 
 EVERY_MS = 1_000.0
+EVERY_MS_OF_PAGE = 200.0
+"""As often as the live page has a new state."""
 EVERY_MS_MIN = 1.0
 EVERY_MS_MAX = 86_400_000.0
 Flag = Annotated[bool, Parameter(negative=())]
 
 
-@reports_errors("export", NoEvents, TooManyPending, TooManyFaults)
+@reports_errors("export", NoEvents, NoRun, TooManyPending, TooManyFaults)
 def export_command(
     run_directory: Path,
     /,
@@ -28,10 +31,11 @@ def export_command(
     openmetrics: Flag = False,
     rule_tests: Flag = False,
     otlp: Flag = False,
-    every_ms: float = EVERY_MS,
+    page: Flag = False,
+    every_ms: float | None = None,
     out: Path | None = None,
 ) -> int:
-    """Export a run in one of three formats.
+    """Export a run in one of four formats.
 
     Parameters
     ----------
@@ -43,19 +47,27 @@ def export_command(
         The same metrics as `input_series` of a file for `promtool test rules`.
     otlp
         Traces as OTLP/JSON: a span for each operation of a client, and for each attempt.
+    page
+        The live page with the run as a recording: one HTML file that needs no server.
     every_ms
-        Interval of the metrics in scenario time, in milliseconds.
+        Interval of metrics or states in scenario time, in milliseconds; by default 1000,
+        of the page 200.
     out
         File to write; by default standard output.
     """
-    formats = {"--openmetrics": openmetrics, "--rule-tests": rule_tests, "--otlp": otlp}
+    formats = {"--openmetrics": openmetrics, "--rule-tests": rule_tests, "--otlp": otlp, "--page": page}
     chosen = [name for name, on in formats.items() if on]
     if len(chosen) != 1:
         what = " and ".join(chosen) or "no format"
-        raise CommandFailed(f"{what} given; choose one of --openmetrics, --rule-tests, --otlp")
+        raise CommandFailed(f"{what} given; choose one of {', '.join(formats)}")
+    if every_ms is None:
+        every_ms = EVERY_MS_OF_PAGE if page else EVERY_MS
     if not EVERY_MS_MIN <= every_ms <= EVERY_MS_MAX:
         raise CommandFailed(f"--every-ms {every_ms:g}: out of range; give {EVERY_MS_MIN:g} to {EVERY_MS_MAX:g}")
-    _write(_traces(run_directory) if otlp else _metrics(run_directory, every_ms, rule_tests=rule_tests), out)
+    if page:
+        _write(_page(run_directory, every_ms), out)
+    else:
+        _write(_traces(run_directory) if otlp else _metrics(run_directory, every_ms, rule_tests=rule_tests), out)
     return HELD
 
 
@@ -63,6 +75,15 @@ def _traces(run: Path) -> Iterator[str]:
     from emulator.runs.tracing.otlp_json import otlp_json
 
     return otlp_json(run)
+
+
+def _page(run: Path, every_ms: float) -> Iterator[str]:
+    from emulator.cluster.page.run_recording import TooLong, run_page
+
+    try:
+        return iter([run_page(run, every_ms)])
+    except TooLong as error:
+        raise CommandFailed(error) from error
 
 
 def _metrics(run: Path, every_ms: float, *, rule_tests: bool) -> Iterator[str]:

@@ -10,10 +10,11 @@ from typing import Any, Final
 
 import msgspec
 
-from emulator.cluster.cluster_status import ClusterStatus, FaultView, NodeView, partition_order
+from emulator.cluster.cluster_status import ClusterStatus, FaultView, NodeView, links_of, partition_order
 from emulator.cluster.metrics.replica_fold import FOLDED, NodeFold, brokers_in_text
+from emulator.cluster.metrics.rule_texts import rule_in
 from emulator.faults.machine_fault_kinds import ENDING, PauseNode, ResumeNode
-from emulator.topology import INJECTOR, OBSERVER, node_name
+from emulator.topology import INJECTOR, OBSERVER, Node, Topology, node_name
 from protocol.errors import error_name
 from protocol.events.fault_events import DIED
 from protocol.ids import BrokerId, TopicPartition, topic_partition_text
@@ -101,7 +102,11 @@ class EventFold:
                 for place, replica in sorted(self._lives[name].fold.replicas.items()):
                     partitions.setdefault(topic_partition_text(*place), {})[name] = replica
         ordered = dict(sorted(partitions.items(), key=lambda item: partition_order(item[0])))
-        return ClusterStatus(at_ms, nodes, ordered, faults=list(self._rules.values())[-RULES_MAX:])
+        rules = list(self._rules.values())[-RULES_MAX:]
+        topology = Topology(tuple(Node(name, tuple(view.roles), 0, view.az) for name, view in nodes.items()))
+        in_force = (rule_in(topology, rule.rule) for rule in rules if rule.in_force_ms is not None and not rule.healed)
+        links = links_of(topology, [rule for rule in in_force if rule is not None])
+        return ClusterStatus(at_ms, nodes, ordered, links, rules)
 
     def _view(self, life: _Life) -> NodeView:
         answers = life.alive and not life.paused
@@ -109,7 +114,7 @@ class EventFold:
         if answers:
             for place, replica in life.fold.replicas.items():
                 replica.replicas = self._assignments.get(place, replica.isr)
-            view.is_controller = life.fold.is_active
+            view.is_controller, view.controller_epoch = life.fold.is_active, life.fold.controller_epoch
             view.metrics, view.quorum, view.errors = life.fold.metrics(), life.fold.quorum, life.errors
         return view
 

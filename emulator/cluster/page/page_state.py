@@ -5,7 +5,7 @@ delta (`state_deltas`). Numbers that change without a meaning for a reader are l
 that wait in purgatories.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 PARTITIONS_MAX: Final = 200
@@ -19,7 +19,7 @@ QUORUM_FIELDS: Final = ("state", "epoch", "leader", "voters", "broker_state", "f
 
 
 def page_state(
-    status: Mapping[str, Any], run_id: str, logs: Mapping[str, Any], findings: list[Mapping[str, Any]]
+    status: Mapping[str, Any], run_id: str, logs: Mapping[str, Any], findings: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     """The state of the page.
 

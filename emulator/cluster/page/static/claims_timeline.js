@@ -22,7 +22,7 @@ export class ClaimsTimeline {
   }
 
   forget() {
-    this.done = { recording: null, place: "", count: 0, state: null, open: new Map(), spans: [] };
+    this.done = { recording: null, place: "", count: 0, state: null, names: new Set(), open: new Map(), spans: [] };
   }
 
   draw(recording, place, moment) {
@@ -34,7 +34,7 @@ export class ClaimsTimeline {
     change(this.output, {}, text);
     change(this.now, { disabled: moment === null });
     this.gather(recording, place);
-    const names = Object.keys(recording.state.partitions[place] ?? {}), lanes = [...names, "links"];
+    const names = [...this.done.names].sort((a, b) => a.localeCompare(b, "en", { numeric: true })), lanes = [...names, "links"];
     const x = (ms) => LEFT + (TIMELINE_WIDTH - LEFT) * (Math.min(end, Math.max(begin, ms)) - begin) / (end - begin);
     const shapes = lanes.map((name, n) => svg("text", { x: 0, y: n * LANE + 17, class: "lane" }, name));
     const told = [];
@@ -63,7 +63,7 @@ export class ClaimsTimeline {
   gather(recording, place) {
     let done = this.done;
     if (done.recording !== recording || done.place !== place || done.count > recording.changes.length || done.first !== recording.first) {
-      done = this.done = { recording, place, count: 0, state: recording.first.state, first: recording.first, open: new Map(), spans: [] };
+      done = this.done = { recording, place, count: 0, state: recording.first.state, first: recording.first, names: new Set(), open: new Map(), spans: [] };
       this.claimed(recording.begin_ms);
     }
     for (; done.count < recording.changes.length; done.count++) {
@@ -74,7 +74,8 @@ export class ClaimsTimeline {
   }
 
   claimed(at_ms) {
-    const { open, spans, state, place } = this.done;
+    const { names, open, spans, state, place } = this.done;
+    for (const name of Object.keys(state.partitions[place] ?? {})) names.add(name);
     const now = new Map(claims(state, place).map((one) => [`${one.name} ${one.epoch}`, one]));
     for (const [key, span] of open) {
       if (now.has(key)) continue;
