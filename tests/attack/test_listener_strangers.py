@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import trio
 
+from emulator.faults.enforcement import LinkState
 from emulator.worlds.network.clock import Clock
 from emulator.worlds.network.kafka_listener import kafka_listeners as listeners_module
 from emulator.worlds.network.kafka_listener.advertised_listeners import Place
@@ -67,6 +68,7 @@ class Listener:
         self.addresses = [one.getsockname() for one in sockets]
         shell: Any = SimpleNamespace(
             settings=SimpleNamespace(life=life), full=False, switchboard=self.switchboard, emit=self._emit,
+            links=LinkState("broker-0", 1),
             look_at_clock=lambda: None, until=_has_come, clock=Clock(0.0, 0.0, 1_000.0), turn=contextlib.nullcontext(),
         )  # fmt: skip
         startup: Any = SimpleNamespace(listens=True, reads_requests=True, knows_cluster=True)
