@@ -20,7 +20,7 @@ from emulator.worlds.containers.tool import DockerFailed, DockerMissing, compose
 from emulator.worlds.network.agent import TOKEN_FILE
 
 COMPOSE_LIMIT_S = 20.0
-BEGINNING_LIMIT_S = 20.0
+BEGINNING_LIMIT_S = 120.0
 """Time limit for a new supervisor to write its token, in seconds."""
 LOOK_S = 0.3
 SERVICE = "control"
