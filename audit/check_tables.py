@@ -40,6 +40,7 @@ MEANINGS: Final = {
     "falls": "offsets that fell below one that the same producer had requested before",
     "transactional_batches": "batches of transactions, and markers, in final leaders' logs, with the marker behind",
     "transaction_writes": "acknowledged records of clients' transactions, each with the marker behind it",
+    "dependencies": "pairs of committed transactions of which the second has read a record of the first",
     "client_transactions": "clients' transactions, with the calls and responses that ended them",
     "hidden_leaps": "those of `leaps` that only pass markers, or records of aborted transactions",
     "odd_places": "offsets at which two replicas may have had different batches",

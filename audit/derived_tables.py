@@ -9,7 +9,13 @@ from audit.log_tables import DELETED, LOG_RANGES
 from audit.lost import COPIED, LOST, LOST_COPIES, REUSED_SEQUENCES
 from audit.settled_tables import LASTING, PROMISED, SETTLED, WAITING
 from audit.states import SMALL_ISRS
-from audit.transaction_tables import CLIENT_TRANSACTIONS, HIDDEN_LEAPS, TRANSACTION_WRITES, TRANSACTIONAL_BATCHES
+from audit.transaction_tables import (
+    CLIENT_TRANSACTIONS,
+    DEPENDENCIES,
+    HIDDEN_LEAPS,
+    TRANSACTION_WRITES,
+    TRANSACTIONAL_BATCHES,
+)
 
 SMALL_MAX_BYTES = 8 << 20
 """Maximum size of runs, together, that are judged in memory; some 25,000 events.
@@ -43,6 +49,7 @@ FLOORS: tuple[dict[str, str], ...] = (
         "hidden_leaps": HIDDEN_LEAPS,
     },
     {"reused_sequences": REUSED_SEQUENCES, "transaction_writes": TRANSACTION_WRITES},
+    {"dependencies": DEPENDENCIES},
 )
 """{table: its query} of tables with few rows or none, in stages; each is made once.
 

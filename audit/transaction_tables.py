@@ -6,6 +6,8 @@
 - `transaction_writes`: acknowledged records of clients' transactions that the final leader has, with `ended_by`
 - `client_transactions`: clients' transactions; `committed`, `aborted`: acknowledged to the client, which had called
   commitTransaction (`committing`) or abortTransaction
+- `dependencies`: pairs of committed transactions of which the `reader` has an output for a record of the `writer`: the
+  first such record. Of clients that read its topic at read_committed alone
 - `hidden_leaps`: those of `leaps` that only pass markers, or at read_committed records of aborted transactions
 """
 
@@ -78,4 +80,34 @@ FROM (
 )
 GROUP BY run, operation, topic, partition, base_offset, before
 HAVING sum(passed) = base_offset - before - 1
+"""
+
+DEPENDENCIES = """
+WITH committed AS (
+  SELECT run, operation, transaction, value, topic, partition, offset FROM transaction_writes WHERE ended_by = 'commit'
+),
+isolated AS (
+  SELECT run, substring_index(operation, ':', 1) AS client, topic
+  FROM (SELECT DISTINCT run, operation, topic FROM reads)
+  JOIN (SELECT run, operation, isolation FROM invocations WHERE kind = 'fetch') USING (run, operation)
+  GROUP BY run, substring_index(operation, ':', 1), topic HAVING bool_and(coalesce(isolation, '') = 'read_committed')
+),
+outputs AS (
+  SELECT run, transaction, substring_index(operation, ':', 1) AS client,
+    concat('.', regexp_extract(value, '([^ ]*-[0-9]+@)[0-9]+$', 1)) AS place,
+    try_cast(regexp_extract(value, '@([0-9]+)$', 1) AS BIGINT) AS input
+  FROM committed WHERE value RLIKE '-[0-9]+@[0-9]+$'
+)
+SELECT run, writer, reader, read.topic, read.partition, read.offset
+FROM (
+  SELECT outputs.run, committed.transaction AS writer, outputs.transaction AS reader,
+    min(struct(topic, partition, offset)) AS read
+  FROM outputs JOIN committed
+    ON outputs.run = committed.run AND outputs.input = committed.offset
+    AND endswith(outputs.place, concat('.', topic, '-', partition, '@'))
+  LEFT SEMI JOIN isolated
+    ON outputs.run = isolated.run AND outputs.client = isolated.client AND committed.topic = isolated.topic
+  WHERE outputs.transaction != committed.transaction
+  GROUP BY outputs.run, committed.transaction, outputs.transaction
+)
 """

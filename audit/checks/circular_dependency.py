@@ -17,63 +17,42 @@ from audit.checks.check import Check
 from audit.checks.log_evidence import UNREADABLE_LEADERS
 
 VIOLATIONS = """
-WITH committed AS (
-  SELECT run, operation, transaction, value, topic, partition, offset FROM transaction_writes WHERE ended_by = 'commit'
-),
-isolated AS (
-  SELECT run, substring_index(operation, ':', 1) AS client, topic
-  FROM (SELECT DISTINCT run, operation, topic FROM reads)
-  JOIN (SELECT run, operation, isolation FROM invocations WHERE kind = 'fetch') USING (run, operation)
-  GROUP BY run, substring_index(operation, ':', 1), topic HAVING bool_and(coalesce(isolation, '') = 'read_committed')
-),
-written AS (
+WITH written AS (
   SELECT run, transaction, topic, partition, min(offset) AS first, max(offset) AS last
-  FROM committed GROUP BY run, transaction, topic, partition
+  FROM transaction_writes WHERE ended_by = 'commit' GROUP BY run, transaction, topic, partition
 ),
-outputs AS (
-  SELECT run, transaction, substring_index(operation, ':', 1) AS client,
-    concat('.', regexp_extract(value, '([^ ]*-[0-9]+@)[0-9]+$', 1)) AS place,
-    try_cast(regexp_extract(value, '@([0-9]+)$', 1) AS BIGINT) AS input
-  FROM committed WHERE value RLIKE '-[0-9]+@[0-9]+$'
+pairs AS (
+  SELECT run, writer AS begins, reader AS ends, array(writer, reader) AS path, topic, partition, offset
+  FROM dependencies
 ),
-dependent AS (
-  SELECT outputs.run, committed.transaction AS writer, outputs.transaction AS reader,
-    min(struct(topic, partition, offset)) AS read
-  FROM outputs JOIN committed
-    ON outputs.run = committed.run AND outputs.input = committed.offset
-    AND endswith(outputs.place, concat('.', topic, '-', partition, '@'))
-  LEFT SEMI JOIN isolated
-    ON outputs.run = isolated.run AND outputs.client = isolated.client AND committed.topic = isolated.topic
-  WHERE outputs.transaction != committed.transaction
-  GROUP BY outputs.run, committed.transaction, outputs.transaction
-),
-pairs AS (SELECT run, writer AS begins, reader AS ends, array(writer, reader) AS path, read FROM dependent),
 threes AS (
-  SELECT pairs.run, begins, reader AS ends, array_append(path, reader) AS path, pairs.read
-  FROM pairs JOIN dependent ON pairs.run = dependent.run AND ends = writer
+  SELECT pairs.run, begins, reader AS ends, array_append(path, reader) AS path,
+    pairs.topic, pairs.partition, pairs.offset
+  FROM pairs JOIN dependencies ON pairs.run = dependencies.run AND ends = writer
   WHERE NOT array_contains(path, reader)
 ),
 fours AS (
-  SELECT threes.run, begins, reader AS ends, array_append(path, reader) AS path, threes.read
-  FROM threes JOIN dependent ON threes.run = dependent.run AND ends = writer
+  SELECT threes.run, begins, reader AS ends, array_append(path, reader) AS path,
+    threes.topic, threes.partition, threes.offset
+  FROM threes JOIN dependencies ON threes.run = dependencies.run AND ends = writer
   WHERE NOT array_contains(path, reader)
 ),
 chains AS (SELECT * FROM pairs UNION ALL SELECT * FROM threes UNION ALL SELECT * FROM fours),
 circles AS (
-  SELECT chains.run, path, chains.read, 'wr' AS back
-  FROM chains JOIN dependent ON chains.run = dependent.run AND ends = writer AND begins = reader
-  UNION ALL
-  SELECT chains.run, path, read, 'ww' AS back
+  SELECT chains.run, path, chains.topic, chains.partition, chains.offset, IF(back.writer IS NULL, 'ww', 'wr') AS kind
   FROM chains
-  JOIN written AS earlier ON chains.run = earlier.run AND ends = earlier.transaction
-  JOIN written AS later
+  LEFT JOIN dependencies AS back ON chains.run = back.run AND ends = back.writer AND begins = back.reader
+  LEFT JOIN written AS earlier ON chains.run = earlier.run AND ends = earlier.transaction
+  LEFT JOIN written AS later
     ON chains.run = later.run AND begins = later.transaction AND earlier.topic = later.topic
     AND earlier.partition = later.partition AND earlier.first < later.last
+  WHERE back.writer IS NOT NULL OR later.transaction IS NOT NULL
 )
-SELECT run, circle.read.topic, circle.read.partition, circle.read.offset, circle.text,
+SELECT run, circle.topic, circle.partition, circle.offset, circle.text,
   to_json(struct(circle.text AS cycle)) AS details
 FROM (
-  SELECT run, min(struct(concat(array_join(path, ' -wr-> '), ' -', back, '-> ', path[0]) AS text, read)) AS circle
+  SELECT run, min(struct(concat(array_join(path, ' -wr-> '), ' -', kind, '-> ', path[0]) AS text,
+    topic, partition, offset)) AS circle
   FROM circles GROUP BY run, array_sort(path)
 )
 """

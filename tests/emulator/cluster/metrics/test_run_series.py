@@ -69,5 +69,5 @@ def test_wrong_requests_are_refused(
         RunSeries(run, 500.0)
     assert export_command(run, rule_tests=True) == 2
     messages = capsys.readouterr().err.splitlines()
-    assert messages[0] == "faultline export: no format given; choose one of --openmetrics, --rule-tests, --otlp"
+    assert messages[0] == "faultline export: no format given; choose one of --openmetrics, --rule-tests, --otlp, --page"
     assert messages[1].startswith("faultline export: --openmetrics and --otlp given") and len(messages) == 7
