@@ -22,6 +22,7 @@ from emulator.cli.command_options import (
     FUZZ,
     PLAN_ROLL,
     PLAN_TIMEOUTS,
+    PLAN_TOPOLOGIES,
     RUN,
     SIM,
     SWEEP,
@@ -30,6 +31,7 @@ from emulator.cli.command_options import (
     FuzzOptions,
     PlanRollOptions,
     PlanTimeoutsOptions,
+    PlanTopologiesOptions,
     RunOptions,
     SimOptions,
     SweepOptions,
@@ -241,7 +243,7 @@ def fuzz(*, options: FuzzOptions = FUZZ) -> int:
     return fuzz_command(options)
 
 
-plan_app = App(name="plan", help="Plans of maintenance and of time-outs, measured in simulated runs.")
+plan_app = App(name="plan", help="Plans of maintenance, time-outs and layouts, measured in simulated runs.")
 app.command(plan_app)
 
 
@@ -273,6 +275,21 @@ def timeouts(*files: str, options: PlanTimeoutsOptions = PLAN_TIMEOUTS) -> int:
     from emulator.cli.commands.plan_timeouts import plan_timeouts_command
 
     return plan_timeouts_command(files, options)
+
+
+@plan_app.command
+def topologies(*files: str, options: PlanTopologiesOptions = PLAN_TOPOLOGIES) -> int:
+    """Compare layouts over data centers: which of them survive the loss of one.
+
+    Parameters
+    ----------
+    files
+        .properties files as `advise` takes them: server.properties, producer:my.properties.
+    """
+    use_compiled()
+    from emulator.cli.commands.plan_topologies import plan_topologies_command
+
+    return plan_topologies_command(files, options)
 
 
 @app.command

@@ -319,6 +319,23 @@ class PlanTimeoutsOptions:
 
 
 @options
+class PlanTopologiesOptions:
+    """Options of `faultline plan topologies`."""
+
+    layouts: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative=())] = ()
+    """Layouts to compare, such as two-dc three-dc; by default all."""
+    kafka_version: KafkaVersion = None
+    metadata: Metadata | None = None
+    """Store of the cluster's metadata; by default as for `advise`."""
+    overrides: AnySetting = ()
+    seeds: str | None = None
+    """Seeds A..B, both included, of each loss; by default 1..2."""
+    json: bool = False
+    """Print as JSON."""
+    master: Master = None
+
+
+@options
 class FuzzOptions:
     """Options of `faultline fuzz`."""
 
@@ -399,4 +416,5 @@ ADVISE: Final = AdviseOptions()
 FUZZ: Final = FuzzOptions()
 PLAN_ROLL: Final = PlanRollOptions()
 PLAN_TIMEOUTS: Final = PlanTimeoutsOptions()
+PLAN_TOPOLOGIES: Final = PlanTopologiesOptions()
 UP: Final = UpOptions()

@@ -11,7 +11,7 @@ schedules).
 
 Many runs: `campaigns` (a space of settings, and its data set), `explain` (the rule that allows a violation),
 `crash_testing` (deaths of nodes at any step), `advice` (single faults that break promises, and their remedies),
-`rolls` (rolling restarts), `timeouts` (time-outs of clients for a wanted recovery), `fuzzing` (random schedules). CI
-systems: `test_cases` of a verdict, `junit` and `markdown_summary` (formats), `ci_reports` (writes both), `sarif`
-(structures of the format).
+`rolls` (rolling restarts), `timeouts` (time-outs of clients for a wanted recovery), `layouts` (data centers and their
+loss), `fuzzing` (random schedules). CI systems: `test_cases` of a verdict, `junit` and `markdown_summary` (formats),
+`ci_reports` (writes both), `sarif` (structures of the format).
 """
