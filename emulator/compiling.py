@@ -50,7 +50,7 @@ def main(arguments: Sequence[str]) -> int:
     except CannotCompile as error:
         print(f"faultline: {error}", file=sys.stderr)
         return UNUSABLE
-    taken = "sim, sweep, advise, fuzz, plan roll and run --world sim take them from now on"
+    taken = "sim, sweep, advise, fuzz, plan and run --world sim take them from now on"
     print(f"{len(manifest.modules)} modules compiled in {manifest.seconds:.0f} s; {taken}")
     return HELD
 

@@ -121,7 +121,7 @@ def test_the_commands_with_native_machines_are_listed() -> None:
     tree = ast.parse((ROOT / "emulator" / "cli" / "app.py").read_text(encoding="utf-8"))
     commands = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     taking = {one.name for one in commands if "use_compiled()" in ast.unparse(one)}
-    assert taking == {"run", "sim", "sweep", "advise", "fuzz", "roll"}
+    assert taking == {"run", "sim", "sweep", "advise", "fuzz", "roll", "timeouts", "topologies"}
 
 
 def test_tests_are_of_the_sources() -> None:
