@@ -7,6 +7,7 @@ import pytest
 import trio
 import trio.testing
 
+from emulator.faults.enforcement import LinkState
 from emulator.worlds.network.clock import Clock
 from emulator.worlds.network.kafka_listener.advertised_listeners import Place
 from emulator.worlds.network.kafka_listener.codec import Listener
@@ -70,7 +71,11 @@ def test_the_port_refuses_then_keeps_connections_then_reads_them(knows_cluster: 
         life = SimpleNamespace(node=SimpleNamespace(name="broker-0"), incarnation=1)
         clock = Clock(0.0, 0.0, FAST)
         shell: Any = SimpleNamespace(
-            settings=SimpleNamespace(life=life), emit=lambda event, cause: None, until=startup.until, clock=clock
+            settings=SimpleNamespace(life=life),
+            emit=lambda event, cause: None,
+            until=startup.until,
+            clock=clock,
+            links=LinkState("broker-0", 1),
         )
         places = [Place("az-0", "client-0", {"broker-0": Address("127.0.0.1", port)}, {"broker-0": 0}, "broker-0")]
         kafka_listener = Opened(shell, startup, gates_for("2.8"), BrokerId(0), places, [listener])
