@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import signal
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -41,7 +43,16 @@ def ended(words: Sequence[str]) -> Ended:
             code = exits.code if isinstance(exits.code, int) else 1
         except KeyboardInterrupt:
             code = 130
+    if code == 130:
+        _close_files()
     return Ended(code, _text(out), _text(err))
+
+
+def _close_files() -> None:
+    """Close files that an interrupt left open, between the opening and its `with`."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 class _Bytes(io.BytesIO):

@@ -59,7 +59,7 @@ def test_a_clients_records_survive_a_cut_and_a_killed_broker(
     cluster.start()
     servers = cluster.bootstrap_servers("az-1")
     assert servers == f"127.0.0.1:{PORTS}10,127.0.0.1:{PORTS}11,127.0.0.1:{PORTS}12"
-    topic = {"name": "t", "partitions": 1, "replicas": 3}
+    topic = {"topic": "t", "partitions": 1, "replicas": 3}
     cluster.request("POST", "/v1/topics", topic)
     producer = Producer({"bootstrap.servers": servers, "acks": "all"})
     failed: list[str] = []
