@@ -82,7 +82,7 @@ def _given(
             values = {name: value for name, value in producer.items() if step.idempotent is None or name != IDEMPOTENCE}
             values |= _own(PRODUCER, step.settings)
             idempotent = step.idempotent
-            if idempotent is None and IDEMPOTENCE not in values:
+            if idempotent is None and IDEMPOTENCE not in values and not step.transactional_id:
                 own = {"acks": "all" if step.acks == m.ALL_ACKS else step.acks, "retries": step.retries} | values
                 idempotent = idempotent_by_default(kafka_version, step.client_version, own)
             return msgspec.structs.replace(step, settings=values, idempotent=idempotent)

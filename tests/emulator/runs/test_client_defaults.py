@@ -7,6 +7,7 @@ import pytest
 from emulator.runs.resolve import resolve
 from emulator.scenario import scenario_model as m
 from emulator.scenario.load import load_scenario
+from emulator.scenario.write import written
 from emulator.settings.setting_registry import UnusableSetting
 from tests.simulated.cluster import Cluster
 
@@ -103,3 +104,11 @@ def test_a_workload_without_producers_is_given_nothing_of_theirs_so_that_what_is
     step = step_of("workload: {name: w, producers: false, group: g}")
     assert isinstance(step, m.Workload)
     assert (step.settings, step.consumer_settings) == ({}, OF_CONSUMERS)
+
+
+def test_a_resolved_transactional_produce_is_read_back() -> None:
+    """Producers of 2.8 are not idempotent by default; one with transactions is."""
+    step = "produce: {client: az-0, transactional_id: p, values: [a, b], acks: all}"
+    scenario = load_scenario(f"{HEAD}  - {step}\n", "x.yaml")
+    resolved = resolve(scenario, None, {}).scenario
+    assert load_scenario(written(resolved), "scenario.yaml").steps == resolved.steps
