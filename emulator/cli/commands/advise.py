@@ -4,7 +4,6 @@ The exit code is 0 if every promise is kept in every run, 1 if one is broken, 3 
 a run met a bug of faultline.
 """
 
-import shlex
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from difflib import get_close_matches
@@ -21,6 +20,7 @@ from emulator.cli.commands.command_errors import reports_errors
 from emulator.cli.commands.lasting_options import seconds_of
 from emulator.cli.commands.place_arguments import check_places
 from emulator.cli.commands.progress_bar import progress_of
+from emulator.cli.commands.replay_command import written_replay
 from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
 from emulator.cli.on_spark import NotOnSpark, players_of, require_spark
 from emulator.cluster.cluster_registry import NoCluster
@@ -165,20 +165,10 @@ def _written(advice: Advice, folder: Path) -> Iterator[tuple[str, str]]:
     for one in advice.summaries:
         if one.broken:
             text = text_of(advice.options, 0, places[one.fault.name])
-            yield one.fault.name, _replay(folder / f"{one.fault.name}.yaml", text, advice.options.choices[0])
+            yield one.fault.name, written_replay(folder / f"{one.fault.name}.yaml", text, advice.options.choices[0])
 
 
 def _written_bug(number: int, bug: Bug, folder: Path) -> tuple[Bug, str]:
     """(the bug, its replay command)."""
     path = folder / f"bug-{number}-{bug.fault}.yaml"
-    return bug, f"{_replay(path, bug.text, bug.choice)} --seed {bug.seed}"
-
-
-def _replay(path: Path, text: str, choice: Choice) -> str:
-    """The command that replays the scenario that this writes, without the seed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, text.encode())
-    words = ["faultline", "run", str(path), "--world", "sim", "--kafka-version", choice.kafka_version]
-    words += [word for override in choice.overrides for word in ("--set", override)]
-    words += [word for file in choice.files for word in ("--settings", file)]
-    return shlex.join(words)
+    return bug, f"{written_replay(path, bug.text, bug.choice)} --seed {bug.seed}"

@@ -4,7 +4,6 @@ The exit code is 0 if the best order keeps every promise without a fault, 1 if i
 run, 70 if a run met a bug of faultline.
 """
 
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic
@@ -19,6 +18,7 @@ from emulator.cli.commands.command_errors import reports_errors
 from emulator.cli.commands.place_arguments import check_places
 from emulator.cli.commands.plan_cluster import base_of_plan
 from emulator.cli.commands.progress_bar import progress_of
+from emulator.cli.commands.replay_command import written_replay
 from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
 from emulator.cli.on_spark import NotOnSpark, players_of, require_spark
 from emulator.exit_codes import BROKEN, BUG, HELD, UNKNOWN
@@ -26,7 +26,6 @@ from emulator.judging.advice.advice_runs import Base, Choice
 from emulator.judging.campaigns.space import parse_seeds
 from emulator.judging.rolls.roll_runs import RollOptions, RollOutcome, play_rolls, roll_options_text
 from emulator.judging.rolls.roll_steps import Roll, orders, strikes
-from emulator.regular_files import write_whole
 from emulator.screen import Screen, for_lines
 from emulator.topology import metadata_of
 from emulator.worlds.cluster_file.compose_files import NoClusterFile
@@ -114,14 +113,9 @@ def _written(plan: Plan, folder: Path) -> dict[str, str]:
     broken = [roll for roll, outcomes in plan.risks if any(one.outcome.broken for one in outcomes)]
     commands = {}
     for roll in (best, *broken):
-        path = folder / f"{roll.name}.yaml"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, roll_options_text(plan.options, roll).encode())
-        choice = plan.options.choice
-        words = ["faultline", "run", str(path), "--world", "sim", "--kafka-version", choice.kafka_version]
-        words += [word for override in choice.overrides for word in ("--set", override)]
-        words += [word for file in choice.files for word in ("--settings", file)]
-        commands[roll.name] = shlex.join([*words, "--seed", "1"])
+        text = roll_options_text(plan.options, roll)
+        replay = written_replay(folder / f"{roll.name}.yaml", text, plan.options.choice)
+        commands[roll.name] = f"{replay} --seed 1"
     return commands
 
 

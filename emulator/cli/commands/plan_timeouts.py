@@ -4,7 +4,6 @@ The exit code is 0 if every client that any time-out lets recover in time does s
 recovers late or an operation fails meanwhile, 3 if no fault has a conclusive run, 70 if a run met a bug of faultline.
 """
 
-import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from time import monotonic
@@ -20,6 +19,7 @@ from emulator.cli.commands.lasting_options import seconds_of
 from emulator.cli.commands.place_arguments import check_places
 from emulator.cli.commands.plan_cluster import base_of_plan
 from emulator.cli.commands.progress_bar import progress_of
+from emulator.cli.commands.replay_command import written_replay
 from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
 from emulator.cli.on_spark import NotOnSpark, players_of, require_spark
 from emulator.exit_codes import BROKEN, BUG, HELD, UNKNOWN
@@ -52,7 +52,6 @@ from emulator.judging.timeouts.timeout_runs import (
     play_candidates,
     play_takeovers,
 )
-from emulator.regular_files import write_whole
 from emulator.runs.cores import Processes
 from emulator.screen import Screen, for_lines
 from emulator.settings.in_force import brokers_in_force
@@ -246,13 +245,8 @@ def _written(plan: TimeoutPlan, folder: Path) -> dict[str, str]:
     for at, fault in enumerate(options.faults):
         if fault.name not in wanted:
             continue
-        path = folder / f"{fault.name}.yaml"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, text_of(options, 0, at).encode())
-        words = ["faultline", "run", str(path), "--world", "sim", "--kafka-version", choice.kafka_version]
-        words += [word for override in choice.overrides for word in ("--set", override)]
-        words += [word for file in choice.files for word in ("--settings", file)]
-        commands[fault.name] = shlex.join([*words, "--seed", str(seed)])
+        replay = written_replay(folder / f"{fault.name}.yaml", text_of(options, 0, at), choice)
+        commands[fault.name] = f"{replay} --seed {seed}"
     return commands
 
 
