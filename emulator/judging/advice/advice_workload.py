@@ -22,17 +22,26 @@ def scenario_text(
 
     `settings`: values that the user left to defaults and the scenario needs.
     """
+    steps = _steps(fault, version, replicas, cluster)
+    title = f"{fault.text} {MOMENTS[fault.moment]}"
+    return HEAD + text_of_steps(fault.name, title, version, cluster, {**cluster.settings, **settings}, steps)
+
+
+def text_of_steps(
+    name: str, title: str, version: str, cluster: Cluster, settings: Mapping[str, Any], steps: Iterable[Step]
+) -> str:
+    """The text of a scenario on a cluster. `settings`: of all its nodes."""
     lines = [
-        f"id: {fault.name}",
-        f"title: {_json(f'{fault.text} {MOMENTS[fault.moment]}')}",
+        f"id: {name}",
+        f"title: {_json(title)}",
         f"kafka: [{_json(version)}]",
         *topology_lines(cluster),
-        f"settings: {_json({**cluster.settings, **settings})}",
+        f"settings: {_json(settings)}",
         *([f"settings_by_broker: {_json(cluster.by_broker)}"] if cluster.by_broker else []),
         "steps:",
-        *(f"  - {_json(step)}" for step in _steps(fault, version, replicas, cluster)),
+        *(f"  - {_json(step)}" for step in steps),
     ]
-    return HEAD + "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n"
 
 
 def topology_lines(cluster: Cluster) -> Iterator[str]:

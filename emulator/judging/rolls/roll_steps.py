@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from emulator.judging.advice.advice_cluster import Cluster
-from emulator.judging.advice.advice_workload import RATE, TOPIC, started, topology_lines
+from emulator.judging.advice.advice_workload import RATE, TOPIC, started, text_of_steps
 from emulator.judging.advice.single_faults import Step
 from emulator.topology import broker_name
 
@@ -90,17 +90,8 @@ def roll_text(
     settings = {**cluster.settings, **left_open}
     if to != version and not cluster.in_kraft:
         settings.setdefault(PROTOCOL, version)
-    lines = [
-        f"id: {roll.name}",
-        f"title: {_json(roll.text)}",
-        f"kafka: [{_json(version)}]",
-        *topology_lines(cluster),
-        f"settings: {_json(settings)}",
-        *([f"settings_by_broker: {_json(cluster.by_broker)}"] if cluster.by_broker else []),
-        "steps:",
-        *(f"  - {_json(step)}" for step in _steps(roll, cluster, version, to, replicas)),
-    ]
-    return HEAD + "\n".join(lines) + "\n"
+    steps = _steps(roll, cluster, version, to, replicas)
+    return HEAD + text_of_steps(roll.name, roll.text, version, cluster, settings, steps)
 
 
 def _steps(roll: Roll, cluster: Cluster, version: str, to: str, replicas: int) -> Iterator[Step]:
@@ -126,7 +117,3 @@ def _steps(roll: Roll, cluster: Cluster, version: str, to: str, replicas: int) -
     yield {"sleep": 2}
     yield {"stop-workload": {"limit_s": 60}}
     yield {"settle": {"quiet_s": 1, "limit_s": 20}}
-
-
-def _json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from emulator.judging.advice.advice_cluster import Cluster
-from emulator.judging.advice.advice_workload import RATE, started, topology_lines
+from emulator.judging.advice.advice_workload import RATE, started, text_of_steps
 from emulator.judging.advice.single_faults import MARGIN_S, Step
 from protocol.events import GroupMemberChanged, MachineFault
 
@@ -29,17 +29,9 @@ def takeover_text(
     cluster: Cluster, version: str, replicas: int, left_open: Mapping[str, Any], session_timeout_ms: int
 ) -> str:
     """The scenario. The client of the last AZ dies; the session's end is waited for."""
-    lines = [
-        "id: consumer-dies",
-        'title: "a consumer of a group dies"',
-        f"kafka: [{_json(version)}]",
-        *topology_lines(cluster),
-        f"settings: {_json({**cluster.settings, **left_open})}",
-        *([f"settings_by_broker: {_json(cluster.by_broker)}"] if cluster.by_broker else []),
-        "steps:",
-        *(f"  - {_json(step)}" for step in _steps(cluster, version, replicas, session_timeout_ms)),
-    ]
-    return HEAD + "\n".join(lines) + "\n"
+    settings = {**cluster.settings, **left_open}
+    steps = _steps(cluster, version, replicas, session_timeout_ms)
+    return HEAD + text_of_steps("consumer-dies", "a consumer of a group dies", version, cluster, settings, steps)
 
 
 def _steps(cluster: Cluster, version: str, replicas: int, session_timeout_ms: int) -> Iterator[Step]:
@@ -92,7 +84,3 @@ def takeover_of(session_timeout_ms: int, entries: Iterable[tuple[Any, ...]]) -> 
             case _:
                 pass
     return Takeover(session_timeout_ms, None, f"no other consumer has {', '.join(sorted(left or ()))}")
-
-
-def _json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()
