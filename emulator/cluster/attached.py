@@ -95,10 +95,15 @@ async def serve(spec: LiveSpec, token: str, here: Path, kafka_ports: KafkaPorts)
     def opened(port: int) -> None:
         register(here, Registration(spec.name, None, 0, LOOPBACK, port, token, engine="docker"))
 
-    named = os.environ.get(HOSTS, "").lower().split(",")
-    hosts = {"control", *(name.strip() for name in named if name.strip())}
+    hosts = {"control", *further_hosts()}
     audit = Auditing(here, elsewhere=AUDITED_BY).audit
     await hold(live, opened, host="0.0.0.0", port=CONTROL_PORT, audit=audit, hosts=hosts)
+
+
+def further_hosts() -> set[str]:
+    """Names and addresses of HOSTS."""
+    named = os.environ.get(HOSTS, "").lower().split(",")
+    return {name.strip() for name in named if name.strip()}
 
 
 def main() -> int:

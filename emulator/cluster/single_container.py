@@ -18,7 +18,7 @@ from typing import Final
 
 import trio
 
-from emulator.cluster.attached import CONTROL_PORT, HERE, HOSTS
+from emulator.cluster.attached import CONTROL_PORT, HERE, further_hosts
 from emulator.cluster.cluster_registry import LOG_FILE, Registration, register
 from emulator.cluster.control_server import LOOPBACK
 from emulator.cluster.live_audit_request import Auditing
@@ -90,10 +90,8 @@ async def serve(spec: LiveSpec, run_dir: Path, token: str, kafka_ports: KafkaPor
     def opened(port: int) -> None:
         register(run_dir, Registration(spec.name, mine(), engine.pid, LOOPBACK, port, token))
 
-    named = os.environ.get(HOSTS, "").lower().split(",")
-    hosts = {name.strip() for name in named if name.strip()}
-    audit = Auditing(run_dir).audit
-    await hold(LiveCluster(spec, cluster), opened, host="0.0.0.0", port=CONTROL_PORT, audit=audit, hosts=hosts)
+    live, audit = LiveCluster(spec, cluster), Auditing(run_dir).audit
+    await hold(live, opened, host="0.0.0.0", port=CONTROL_PORT, audit=audit, hosts=further_hosts())
 
 
 def main() -> int:
