@@ -111,6 +111,10 @@ class FaultView(msgspec.Struct, rename={"requested_ms": "asked_ms"}):
     healed: bool | None
     id: str = ""
 
+    @property
+    def is_in_force(self) -> bool:
+        return self.in_force_ms is not None and self.healed is None
+
 
 class FindingView(msgspec.Struct):
     """A finding of a live audit (`audit --follow`). `at_ms`: when it happened or began.

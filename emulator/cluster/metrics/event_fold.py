@@ -5,12 +5,12 @@ process does not run. A paused one does not answer.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
-from emulator.cluster.cluster_status import ClusterStatus, FaultView, NodeView, links_of, partition_order
+from emulator.cluster.cluster_status import ClusterStatus, FaultView, LinkView, NodeView, links_of, partition_order
 from emulator.cluster.metrics.replica_fold import FOLDED, NodeFold, brokers_in_text
 from emulator.cluster.metrics.rule_texts import rule_in
 from emulator.faults.machine_fault_kinds import ENDING, PauseNode, ResumeNode
@@ -103,10 +103,7 @@ class EventFold:
                     partitions.setdefault(topic_partition_text(*place), {})[name] = replica
         ordered = dict(sorted(partitions.items(), key=lambda item: partition_order(item[0])))
         rules = list(self._rules.values())[-RULES_MAX:]
-        topology = Topology(tuple(Node(name, tuple(view.roles), 0, view.az) for name, view in nodes.items()))
-        in_force = (rule_in(topology, rule.rule) for rule in rules if rule.in_force_ms is not None and not rule.healed)
-        links = links_of(topology, [rule for rule in in_force if rule is not None])
-        return ClusterStatus(at_ms, nodes, ordered, links, rules)
+        return ClusterStatus(at_ms, nodes, ordered, _links(nodes, [rule for rule in rules if rule.is_in_force]), rules)
 
     def _view(self, life: _Life) -> NodeView:
         answers = life.alive and not life.paused
@@ -176,3 +173,12 @@ class EventFold:
         # A run without events of level wire has the reports alone.
         view.frames_stopped = max(stopped.values(), default=0)
         view.took_effect = view.frames_stopped > 0
+
+
+def _links(nodes: Mapping[str, NodeView], in_force: Sequence[FaultView]) -> list[LinkView]:
+    """Directions between AZs that rules touch, as far as their texts name links."""
+    if not in_force:
+        return []
+    topology = Topology(tuple(Node(name, tuple(view.roles), 0, view.az) for name, view in nodes.items()))
+    rules = (rule_in(topology, fault.rule) for fault in in_force)
+    return links_of(topology, [rule for rule in rules if rule is not None])

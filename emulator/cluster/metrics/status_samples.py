@@ -92,18 +92,14 @@ def _partition_samples(
 
 
 def _fault_samples(status: ClusterStatus) -> Iterator[Sample]:
-    in_force = Counter(_kind(fault) for fault in status.faults if _is_in_force(fault))
+    in_force = Counter(_kind(fault) for fault in status.faults if fault.is_in_force)
     for kind in sorted({WHOLE_CUT, *map(_kind, status.faults)}):
         yield Sample(m.FAULTS_IN_FORCE, (("kind", kind),), in_force[kind])
     for fault in status.faults:
         labels = (("id", fault.id), ("rule", fault.rule))
-        yield Sample(m.FAULT_IN_FORCE, labels, int(_is_in_force(fault)))
+        yield Sample(m.FAULT_IN_FORCE, labels, int(fault.is_in_force))
         yield Sample(m.FRAMES_STOPPED, labels, fault.frames_stopped)
     yield Sample(m.LINKS_CUT, (), sum(link.kind == WHOLE_CUT and link.whole for link in status.links))
-
-
-def _is_in_force(fault: FaultView) -> bool:
-    return fault.in_force_ms is not None and fault.healed is None
 
 
 def _kind(fault: FaultView) -> str:
