@@ -16,7 +16,7 @@ from rich.table import Table
 from emulator.cli.command_options import PlanRollOptions
 from emulator.cli.commands.command_errors import reports_errors
 from emulator.cli.commands.place_arguments import check_places
-from emulator.cli.commands.plan_cluster import base_of_plan
+from emulator.cli.commands.plan_cluster import base_of_plan, plan_screen, print_remarks
 from emulator.cli.commands.progress_bar import progress_of
 from emulator.cli.commands.replay_command import written_replay
 from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
@@ -26,7 +26,7 @@ from emulator.judging.advice.advice_runs import Base, Choice
 from emulator.judging.campaigns.space import parse_seeds
 from emulator.judging.rolls.roll_runs import RollOptions, RollOutcome, play_rolls, roll_options_text
 from emulator.judging.rolls.roll_steps import Roll, orders, strikes
-from emulator.screen import Screen, for_lines
+from emulator.screen import for_lines
 from emulator.topology import metadata_of
 from emulator.worlds.cluster_file.compose_files import NoClusterFile
 from protocol.versions import ladder_name
@@ -35,7 +35,6 @@ FOLDER = "runs/roll"
 SEEDS = "1..2"
 RISKS_MAX = 8
 """Maximum of broken promises in the text; JSON has all."""
-WIDTH = 110
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -130,13 +129,8 @@ def _print(plan: Plan, written: dict[str, str], wall_s: float) -> None:
     what = "Upgrade" if upgrade else "Restart"
     lines.print(f"{what} of Kafka {base.version}{upgrade} {mode}: {best.text}.", style="bold", markup=False)
     lines.print(f"  {', '.join(best.order)}", markup=False, soft_wrap=True)
-    for warning in base.warnings:
-        lines.print(f"warning: {warning}", markup=False)
-    for name, value in base.left_open.items():
-        lines.print(f"{name} not set; using Kafka's default {value}", markup=False)
-    console = Screen(highlight=False, markup=False)
-    if not console.is_terminal:
-        console.width = WIDTH
+    print_remarks(base)
+    console = plan_screen()
     console.print(_steps_table(best, outcomes))
     console.print(_orders_table(plan))
     for line in _broken_lines(best, outcomes):

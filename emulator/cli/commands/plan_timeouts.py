@@ -17,7 +17,7 @@ from emulator.cli.command_options import PlanTimeoutsOptions
 from emulator.cli.commands.command_errors import reports_errors
 from emulator.cli.commands.lasting_options import seconds_of
 from emulator.cli.commands.place_arguments import check_places
-from emulator.cli.commands.plan_cluster import base_of_plan
+from emulator.cli.commands.plan_cluster import base_of_plan, plan_screen, print_remarks
 from emulator.cli.commands.progress_bar import progress_of
 from emulator.cli.commands.replay_command import written_replay
 from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
@@ -53,7 +53,7 @@ from emulator.judging.timeouts.timeout_runs import (
     play_takeovers,
 )
 from emulator.runs.cores import Processes
-from emulator.screen import Screen, for_lines
+from emulator.screen import for_lines
 from emulator.settings.in_force import brokers_in_force
 from emulator.settings.setting import BROKER
 from emulator.settings.setting_registry import REGISTRY
@@ -66,7 +66,6 @@ FIRST: Final = "2.1"
 """First version whose producers have `delivery.timeout.ms` (KIP-91)."""
 PLACES_MAX: Final = 8
 """Maximum of faults of each kind in the text; JSON has all."""
-WIDTH: Final = 110
 PRODUCER, CONSUMER = "producer", "consumer"
 
 
@@ -225,8 +224,7 @@ def _longest(takeovers: Iterable[Takeover]) -> dict[int, float]:
 
 def _failed(plan: TimeoutPlan) -> Iterator[tuple[Place, int]]:
     """Operations that failed although their clients recover in time."""
-    beyond = {*plan.writes.late, *plan.writes.lasting, *plan.reads.late, *plan.reads.lasting}
-    yield from ((place, count) for place, count in failed_in_time(plan.proof, plan.writes) if place not in beyond)
+    return failed_in_time(plan.proof, plan.writes, plan.reads)
 
 
 def _late(plan: TimeoutPlan) -> Iterator[tuple[Place, float]]:
@@ -258,14 +256,8 @@ def _print(plan: TimeoutPlan, written: dict[str, str], wall_s: float) -> None:
     mode = "in KRaft mode" if base.cluster.in_kraft else "with ZooKeeper"
     title = f"Time-outs of clients of Kafka {base.version} {mode} for a recovery within {_s(plan.within_ms)}."
     lines.print(title, style="bold", markup=False)
-    for warning in base.warnings:
-        lines.print(f"warning: {warning}", markup=False)
-    for name, value in base.left_open.items():
-        lines.print(f"{name} not set; using Kafka's default {value}", markup=False)
-    console = Screen(highlight=False, markup=False)
-    if not console.is_terminal:
-        console.width = WIDTH
-    console.print(_settings_table(plan))
+    print_remarks(base)
+    plan_screen().print(_settings_table(plan))
     if not _longest(plan.takeovers):
         why = next((one.why for one in plan.takeovers if one.why), "no run")
         lines.print(f"session.timeout.ms: no consumer's partitions were taken over ({why})", markup=False)

@@ -14,6 +14,7 @@ from rich.table import Table
 from emulator.cli.command_options import PlanTopologiesOptions
 from emulator.cli.commands.advise_cluster import for_all_brokers
 from emulator.cli.commands.command_errors import reports_errors
+from emulator.cli.commands.plan_cluster import plan_screen
 from emulator.cli.commands.progress_bar import progress_of
 from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
 from emulator.cli.on_spark import NotOnSpark, players_of, require_spark
@@ -25,12 +26,11 @@ from emulator.judging.layouts.known_layouts import LAYOUTS, Layout
 from emulator.judging.layouts.layout_runs import LOSSES, Loss, base_of_layout, losses_of, play_losses
 from emulator.runs.metadata_mode import mode_of_files
 from emulator.runs.settings_files import read_settings_files
-from emulator.screen import Screen, for_lines
+from emulator.screen import for_lines
 from emulator.topology import KRAFT, default_metadata, metadata_of
 from protocol.versions import DEFAULT_VERSION, KRAFT_LADDER, ladder_name
 
 SEEDS: Final = "1..2"
-WIDTH: Final = 110
 LAST_S: Final = "stop"
 """A cell where clients wait as long as the loss lasts."""
 
@@ -100,9 +100,6 @@ def _print(choice: Choice, metadata: str, plans: list[LayoutPlan], notes: tuple[
     lines.print(title, style="bold", markup=False)
     for note in notes:
         lines.print(f"warning: {note}", markup=False)
-    console = Screen(highlight=False, markup=False)
-    if not console.is_terminal:
-        console.width = WIDTH
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for name in ("layout", "brokers", "voters", "copies", *(f"a DC {kind}" for kind in LOSSES), ""):
         table.add_column(name, no_wrap=name in ("layout", "brokers", "voters", ""))
@@ -112,7 +109,7 @@ def _print(choice: Choice, metadata: str, plans: list[LayoutPlan], notes: tuple[
         copies = f"{plan.replicas}, {plan.min_isr} in sync"
         brokers, voters = ("+".join(map(str, counts)) for counts in (layout.brokers, layout.voters))
         table.add_row(layout.name, brokers, voters, copies, *cells, "✓" if plan.survives else "✗")
-    console.print(table)
+    plan_screen().print(table)
     broken = sorted({(name, plan.layout.name) for plan in plans for one in plan.losses for name in one.broken})
     for name, layout_name in broken:
         lines.print(f"{layout_name}: broken: {PROMISES[name]} ({name})", markup=False, soft_wrap=True)

@@ -134,7 +134,7 @@ def sessions(present_ms: int, low_ms: int, high_ms: int, within_ms: int) -> tupl
     return tuple(dict.fromkeys((present_ms, *allowed)))
 
 
-def failed_in_time(found: Measured, choice: Chosen) -> Iterator[tuple[Place, int]]:
-    """Failed operations at places that recover in time: their time-outs are too short."""
-    beyond = {*choice.late, *choice.lasting}
+def failed_in_time(found: Measured, *choices: Chosen) -> Iterator[tuple[Place, int]]:
+    """Failed operations at places that recover in time by every choice."""
+    beyond = {place for choice in choices for place in (*choice.late, *choice.lasting)}
     yield from ((place, count) for place, count in sorted(found.failed.items()) if place not in beyond)
