@@ -152,17 +152,18 @@ def _plays_without_a_server(browser: Browser, saved: Path) -> None:
         assert wide <= width
     seen = browser.run(
         """const slider = document.getElementById("moment"), alarms = new Set();
-        const begin = Number(slider.min), step = (Number(slider.max) - begin) / 40;
-        for (let n = 0; n <= 40; n++) {
+        const begin = Number(slider.min), step = (Number(slider.max) - begin) / 100;
+        for (let n = 0; n <= 100; n++) {
           slider.value = begin + n * step; slider.dispatchEvent(new Event("input")); await frame();
-          alarms.add(document.getElementById("contradictions").textContent.replace(/ \\(.*/, ""));
+          alarms.add(document.getElementById("contradictions").textContent);
         }
         document.querySelector('[data-key="az az-0"]').dispatchEvent(new MouseEvent("click")); await frame();
         document.querySelector(".choices button").click();
         return {alarms: [...alarms], disabled: document.querySelector(".apply").disabled,
           said: document.querySelector(".result").textContent};"""
     )
-    assert set(seen["alarms"]) >= {"", "Two leaders of t-0: broker-0"}
+    assert "" in seen["alarms"]
+    assert any("Two leaders of t-0: broker-0 (epoch " in one for one in seen["alarms"]), seen["alarms"]
     assert seen["disabled"] and seen["said"].startswith("This is a recording")
 
 

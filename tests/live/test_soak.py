@@ -49,7 +49,7 @@ def test_the_cut_was_made_and_healed(played: Played) -> None:
     assert judge_cuts(played.cuts, played.planned).held is True
     (cut,) = played.cuts
     assert cut.az == "az-0" and cut.healed_ms is not None
-    assert 5_000 < cut.healed_ms - cut.applied_ms < 12_000
+    assert cut.healed_ms - cut.applied_ms >= REQUESTED.cut_for_s * 1000.0, "it began late and lasted as planned"
 
 
 def test_memory_and_lateness_of_every_node_are_measured(played: Played) -> None:

@@ -67,11 +67,11 @@ class SoakOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlannedCut(msgspec.Struct, frozen=True):
-    """Seconds from the workload's start."""
+    """One cut of an AZ. `begins_s`: from the workload's start."""
 
     az: str
     begins_s: float
-    ends_s: float
+    duration_s: float
 
 
 def planned_cuts(options: SoakOptions, azs: list[str]) -> Iterator[PlannedCut]:
@@ -82,6 +82,6 @@ def planned_cuts(options: SoakOptions, azs: list[str]) -> Iterator[PlannedCut]:
     """
     begins_s, turn = options.cut_every_s / 2, 0
     while begins_s + options.cut_for_s + options.margin_s <= options.minutes * 60.0 + 1e-9:
-        yield PlannedCut(azs[turn % len(azs)], begins_s, begins_s + options.cut_for_s)
+        yield PlannedCut(azs[turn % len(azs)], begins_s, options.cut_for_s)
         begins_s += options.cut_every_s
         turn += 1
