@@ -101,7 +101,7 @@ class _Soak:
         self._cuts = list(planned_cuts(options, self._azs))
         self._cut: PlannedCut | None = None
         self._heal_s = 0.0
-        """When the present cut is due to be healed: counted from its application, which may be late."""
+        """Scenario seconds at which the present cut ends, counted from its late application."""
         self._status: dict[str, Any] = {}
         self.played = Played(found.directory, spec, [], len(self._cuts), self._memory.series)
 
