@@ -42,6 +42,7 @@ MEANINGS: Final = {
     "transaction_writes": "acknowledged records of clients' transactions, each with the marker behind it",
     "dependencies": "pairs of committed transactions of which the second has read a record of the first",
     "client_transactions": "clients' transactions, with the calls and responses that ended them",
+    "ever_transactional": "batches of transactions, and markers, that any replica ever appended",
     "hidden_leaps": "those of `leaps` that only pass markers, or records of aborted transactions",
     "odd_places": "offsets at which two replicas may have had different batches",
 }

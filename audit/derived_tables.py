@@ -12,6 +12,7 @@ from audit.states import SMALL_ISRS
 from audit.transaction_tables import (
     CLIENT_TRANSACTIONS,
     DEPENDENCIES,
+    EVER_TRANSACTIONAL,
     HIDDEN_LEAPS,
     TRANSACTION_WRITES,
     TRANSACTIONAL_BATCHES,
@@ -31,6 +32,7 @@ FLOORS: tuple[dict[str, str], ...] = (
         "leaps": LEAPS,
         "group_operations": GROUP_OPERATIONS,
         "client_transactions": CLIENT_TRANSACTIONS,
+        "ever_transactional": EVER_TRANSACTIONAL,
     },
     {
         "lasting": LASTING,

@@ -8,6 +8,8 @@
   commitTransaction (`committing`) or abortTransaction
 - `dependencies`: pairs of committed transactions of which the `reader` has an output for a record of the `writer`: the
   first such record. Of clients that read its topic at read_committed alone
+- `ever_transactional`: batches of transactions, and markers, that any replica ever appended, with `ended_by`. A
+  consumer was given what a leader had then, which may be gone since. Of two markers at one offset ABORT counts
 - `hidden_leaps`: those of `leaps` that only pass markers, or at read_committed records of aborted transactions
 """
 
@@ -62,14 +64,29 @@ FROM rest WHERE event = 'producer_transaction_changed' AND transaction != ''
 GROUP BY run, transaction
 """
 
+EVER_TRANSACTIONAL = """
+SELECT DISTINCT run, topic, partition, base_offset, last_offset, producer_id, batch_kind, after.batch_kind AS ended_by
+FROM (
+  SELECT *,
+    min(IF(batch_kind != 'data', struct(base_offset, batch_kind), NULL)) OVER (
+      PARTITION BY run, topic, partition, producer_id ORDER BY base_offset
+      RANGE BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) AS after
+  FROM (
+    SELECT DISTINCT run, topic, partition, base_offset, last_offset, digest, producer_id, batch_kind
+    FROM rest WHERE event = 'transaction_batch_appended'
+  )
+)
+"""
+
 HIDDEN_LEAPS = """
 SELECT run, operation, topic, partition, base_offset, before
 FROM (
   SELECT leaps.run, leaps.operation, leaps.topic, leaps.partition, leaps.base_offset, before,
-    least(hidden.last_offset, leaps.base_offset - 1) - greatest(hidden.base_offset, before + 1) + 1 AS passed
+    explode(sequence(greatest(hidden.base_offset, before + 1), least(hidden.last_offset, leaps.base_offset - 1)))
+      AS passed
   FROM leaps
   JOIN (
-    SELECT run, topic, partition, base_offset, last_offset, batch_kind FROM transactional_batches
+    SELECT run, topic, partition, base_offset, last_offset, batch_kind FROM ever_transactional
     WHERE batch_kind != 'data' OR ended_by = 'abort'
   ) AS hidden
     ON leaps.run = hidden.run AND leaps.topic = hidden.topic AND leaps.partition = hidden.partition
@@ -79,7 +96,7 @@ FROM (
   WHERE batch_kind != 'data' OR isolated.operation IS NOT NULL
 )
 GROUP BY run, operation, topic, partition, base_offset, before
-HAVING sum(passed) = base_offset - before - 1
+HAVING count(DISTINCT passed) = base_offset - before - 1
 """
 
 DEPENDENCIES = """

@@ -2,8 +2,9 @@
 
 A broker returns records up to the last stable offset. That is the first record of the oldest transaction that is
 open, or whose marker is not below the high watermark. A row is a batch of a transaction that was read at
-read_committed. In the final leader's log it has no marker behind it, or one at or above the high watermark of the
-response. The same holds for the responses to Kafka clients.
+read_committed and that the final leader has. No replica ever appended a marker of its producer behind it and below
+the high watermark of the response. (A log may have lost the marker since.) The same holds for the responses to Kafka
+clients.
 """
 
 from audit.checks.check import Check
@@ -25,7 +26,10 @@ FROM (
 JOIN (SELECT * FROM transactional_batches WHERE batch_kind = 'data') AS b
   ON r.run = b.run AND r.topic = b.topic AND r.partition = b.partition AND r.digest = b.digest
   AND r.base_offset BETWEEN b.base_offset AND b.last_offset
-WHERE end_offset IS NULL OR r.high_watermark <= end_offset
+LEFT ANTI JOIN (SELECT * FROM ever_transactional WHERE batch_kind != 'data') AS marker
+  ON r.run = marker.run AND r.topic = marker.topic AND r.partition = marker.partition
+  AND b.producer_id = marker.producer_id AND marker.base_offset > b.base_offset
+  AND marker.base_offset < r.high_watermark
 """
 
 CHECK = Check(

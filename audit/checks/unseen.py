@@ -25,7 +25,7 @@ WITH stretches AS (
 hidden AS (
   SELECT b.run, i.operation AS reader, topic, partition, base_offset, last_offset
   FROM (
-    SELECT run, topic, partition, base_offset, last_offset FROM transactional_batches
+    SELECT run, topic, partition, base_offset, last_offset FROM ever_transactional
     WHERE batch_kind = 'data' AND ended_by = 'abort'
   ) AS b
   JOIN (

@@ -10,7 +10,7 @@ from audit.pretests.pretested_run import PretestedRun
 @pretest("violations", "offsets-without-output", "output-without-offsets", "torn-commit", "unrequested-commit")
 @pretest("violations", "circular-dependency", "zombie-write")
 @pretest("table", "transactional_batches", "transaction_writes", "client_transactions", "hidden_leaps")
-@pretest("table", "dependencies")
+@pretest("table", "dependencies", "ever_transactional")
 def transactions(run: PretestedRun) -> bool:
     """Each of these queries joins batches of transactions, or clients' transactions."""
     return run.has("transaction_batch_appended", "producer_transaction_changed")

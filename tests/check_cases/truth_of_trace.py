@@ -273,8 +273,8 @@ class _Seen:
         batch = Batch(event.base_offset, event.last_offset, event.leader_epoch, event.digest)
         replica.batches.append(batch)
         replica.log_end = event.last_offset + 1
-        written = self.probe.written
-        written.batches_of(place).add((batch.epoch, batch.first, batch.last, batch.digest))
+        held = self.probe.written.held_of(place)
+        held.batches.add((batch.epoch, batch.first, batch.last, batch.digest))
         self._reached(happened, place, replica)
         if replica.term is not None and event.as_leader:
             replica.term.appended_ms.append(happened.at_ms)
@@ -344,9 +344,11 @@ class _Seen:
     # --- transactions ---
 
     def _transaction_batch_appended(self, happened: TimedEvent, event: e.TransactionBatchAppended) -> None:
-        _, replica = self._of(happened.node, event)
+        place, replica = self._of(happened.node, event)
         identity = (event.producer_id, event.producer_epoch, cast("Any", event.batch_kind))
-        replica.producers.append(ProducerBatch(event.base_offset, event.last_offset, event.digest, *identity))
+        batch = ProducerBatch(event.base_offset, event.last_offset, event.digest, *identity)
+        replica.producers.append(batch)
+        self.probe.written.held_of(place).transactional.add(batch)
 
     def _transaction_state_changed(self, happened: TimedEvent, event: e.TransactionStateChanged) -> None:
         place = (event.topic, event.partition)

@@ -19,17 +19,13 @@ from emulator.judging.explain.sanity import insane
 from emulator.judging.explain.settled_partitions import Unsettled
 from emulator.judging.explain.stuck import exit_rule, unsettled_rule
 from emulator.judging.explain.transaction_rules import (
-    HIDING,
-    LOST_RECORDS,
     TRANSACTIONS,
     broken_transactions,
-    lost_records,
     transaction_rule,
 )
 from emulator.judging.oracle.gathering import truth_of
 from emulator.judging.oracle.truth import Truth
 from emulator.runs.resolve import Resolved
-from protocol.ids import TopicPartition
 
 KNOWN = re.compile(r"\((?:KAFKA-\d+|KIP-(?:101|447|903|966))\)")
 """Pattern of rules of Kafka's own errors (semantics 8)."""
@@ -139,11 +135,6 @@ class SimulatedEvidence(Evidence):
         return found
 
 
-def lost_transactions(run: Evidence, topic_partition: TopicPartition) -> bool:
-    """Whether a log with transactions has lost records: which ones were hidden is unknown then."""
-    return topic_partition in run.truth.producers and lost_records(run.truth, run.tails, topic_partition)
-
-
 def explain(run: Evidence, violation: Broken | Exited | Unsettled) -> Rule | None:
     """The rule that allows a violation.
 
@@ -158,8 +149,6 @@ def explain(run: Evidence, violation: Broken | Exited | Unsettled) -> Rule | Non
             text = run.liveness_rule(violation)
         case Broken(what=what) if what in TRANSACTIONS:
             text = transaction_rule(run.gates, run.truth, run.events, run.tails, violation)
-        case Broken(what=what, topic_partition=place) if what in HIDING and lost_transactions(run, place):
-            text = LOST_RECORDS
         case Broken(what=what) if what in BEHAVIOURS:
             text = behaviour_rule(run.gates, violation)
         case _:

@@ -30,8 +30,6 @@ TRANSACTIONS: Final[dict[str, Callable[[Truth], Iterator[Violation]]]] = {
     )
 }  # fmt: skip
 """Checks of the oracle that transactions keep whatever is cut or killed."""
-HIDING: Final = ("read-gap", "skipped-read", "unseen")
-"""Checks that know the records that transactions hide, from the final logs."""
 LATE_BATCH: Final = "12.6 (KAFKA-14402): a batch that comes behind its marker opens a transaction without an end"
 LATE_END: Final = "12.2 (KAFKA-17754): a late EndTxn ends the next transaction, which has the same epoch"
 ZOMBIE_OFFSETS: Final = "12.5 (KIP-447): offsets of a replaced member are accepted, and its records are processed twice"

@@ -32,12 +32,14 @@ SEGMENT = ".log"
 def truth_of(world: SimulatedWorld, operations: KeptOperations, probe: Probe) -> Truth:
     """The truth about a run. `operations`: of every client, ended or not."""
     ended = {operation.identifier: number for number, operation in enumerate(operations.ended)}
+    held = probe.written.held
     truth = Truth(
         leaders=probe.leaders,
         controllers=probe.controllers,
         watermarks_back=probe.watermarks_back,
         epochs_back=probe.epochs_back,
-        appended=probe.written.batches,
+        appended={place: of.batches for place, of in held.items()},
+        ever_transactional={place: of.transactional for place, of in held.items() if of.transactional},
         reached=probe.written.reached,
         leader_views=probe.leader_views.recorded,
         forgotten=probe.leader_views.forgotten,

@@ -77,6 +77,7 @@ class Incarnations:
         forgotten = [replace(one, topic_partition=shown(one.topic_partition)) for one in truth.forgotten]
         truth.forgotten = [one for one in forgotten if one.topic_partition[0] not in truth.gone]
         truth.appended = {shown(topic_partition): held for topic_partition, held in truth.appended.items()}
+        truth.ever_transactional = {shown(place): held for place, held in truth.ever_transactional.items()}
         truth.reached = [
             Reached(shown(one.topic_partition), one.node, one.incarnation, one.high_watermark, one.log_end)
             for one in truth.reached

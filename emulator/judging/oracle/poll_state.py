@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from emulator.judging.oracle.log_extent import Appended, Reached
+from emulator.judging.oracle.log_extent import EverHeld, Reached
 from emulator.judging.oracle.quorum_view import QuorumView, QuorumViews
 from emulator.judging.oracle.truth import Term
 from emulator.machines.broker.partition import Partition
@@ -49,16 +49,16 @@ def controller_part_of(machine: Any) -> ControllerPart | None:
 class Seen:
     """A partition at the last inspection.
 
-    `key`: the partition of its topic's incarnation. `batches`, `reached`: records of its log's contents.
+    `key`: the partition of its topic's incarnation. `ever_held`, `reached`: records of its log's contents.
     """
 
     __slots__ = (
-        "batches", "epoch", "first", "high_watermark", "isr", "key", "leader", "leads", "log", "log_end",
+        "epoch", "ever_held", "first", "high_watermark", "isr", "key", "leader", "leads", "log", "log_end",
         "partition", "pending", "reached", "settings", "term", "transitions", "zk_version",
     )  # fmt: skip
 
     def __init__(
-        self, partition: Partition, key: TopicPartition, batches: set[Appended], reached: Reached
+        self, partition: Partition, key: TopicPartition, ever_held: EverHeld, reached: Reached
     ) -> None:
         self.partition = partition
         self.transitions = 0
@@ -76,7 +76,7 @@ class Seen:
         self.log_end = 0
         self.zk_version = -1
         self.term: Term | None = None
-        self.batches = batches
+        self.ever_held = ever_held
         self.reached = reached
 
 

@@ -16,7 +16,7 @@ from emulator.judging.oracle.committed_metadata import CommittedMetadata
 from emulator.judging.oracle.committed_records import Committed
 from emulator.judging.oracle.controller_terms import end
 from emulator.judging.oracle.leader_view import LeaderViews
-from emulator.judging.oracle.log_extent import Appended, Reached, Written, held
+from emulator.judging.oracle.log_extent import EverHeld, Reached, Written, held
 from emulator.judging.oracle.partition_incarnations import Incarnations
 from emulator.judging.oracle.poll_state import Seen, Watch
 from emulator.judging.oracle.quorum_view import QuorumViews
@@ -184,7 +184,7 @@ class Probe:
         high_watermark = seen.high_watermark
         if log is not None and log is not seen.log:
             self.leader_views.found(watch.name, key, log.log_end)
-            self.written.found(key, log)
+            self.written.found(key, log, watch.node.files)
             seen.log_end = log.log_end
             self._log_found(watch, topic_partition, seen, log)
         seen.leader, seen.log, seen.leads = partition.leader, log, partition.leads
@@ -220,7 +220,7 @@ class Probe:
         seen.first = first
         self.kept.reached(watch.name, seen.key, high_watermark)
         if log_end > seen.log_end:
-            self.written.appended(seen.batches, log, seen.log_end, watch.node.files)
+            self.written.appended(seen.ever_held, log, seen.log_end, watch.node.files)
             if seen.term is not None:
                 seen.term.appended_ms.append(round(now_ms, PLACES))
         seen.log_end, seen.high_watermark = log_end, high_watermark
@@ -248,10 +248,10 @@ class Probe:
         watch.cuts = watch.node.cuts
         for seen in watch.seen.values():
             if seen.log is not None:
-                self.written.found(seen.key, seen.log)
+                self.written.found(seen.key, seen.log, watch.node.files)
 
-    def _noted(self, watch: Watch, key: TopicPartition) -> tuple[set[Appended], Reached]:
-        return self.written.batches_of(key), self.written.reached_by(watch.name, watch.node.incarnation, key)
+    def _noted(self, watch: Watch, key: TopicPartition) -> tuple[EverHeld, Reached]:
+        return self.written.held_of(key), self.written.reached_by(watch.name, watch.node.incarnation, key)
 
     def _epoch(self, node: str, topic_partition: TopicPartition, epoch: int, at_ms: float) -> None:
         if epoch < 0:

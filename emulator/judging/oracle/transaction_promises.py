@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from emulator.judging.oracle.hidden_records import READ_COMMITTED, transactional_logs
+from emulator.judging.oracle.hidden_records import READ_COMMITTED, HiddenRecords, transactional_logs
 from emulator.judging.oracle.oracle_check import batches_read, oracle_check
 from emulator.judging.oracle.transaction_facts import TransactionalBatch, TransactionRecord
 from emulator.judging.oracle.truth import Given, Truth, Violation, Write
@@ -134,11 +134,12 @@ def aborted_read(truth: Truth) -> Iterator[Violation]:
 
 @oracle_check("dirty-read", "batches read", batches_read, reads="transactions")
 def dirty_read(truth: Truth) -> Iterator[Violation]:
-    """One batch read at read_committed before its marker was below the high watermark."""
+    """One batch read at read_committed before a marker was below the high watermark."""
+    hidden = HiddenRecords(truth)
     for given, one in _read(truth):
         read = given.read
         isolated = given.isolation == READ_COMMITTED or read.last_stable_offset >= 0
-        if isolated and (one.end is None or read.high_watermark <= one.end.first):
+        if isolated and not hidden.ends_below(given.topic_partition, one.batch, read.high_watermark):
             ends = "does not end" if one.end is None else f"ends at offset {one.end.first}"
             text = (
                 f"{given.operation} received offset {read.base_offset} at read_committed below high watermark "

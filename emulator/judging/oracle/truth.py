@@ -282,7 +282,8 @@ class Truth(msgspec.Struct):
       order of time
     - `states`: committed states of partitions; `states_missing`: why some are unknown
     - `metadata_lives`: nodes of a KRaft quorum
-    - `producers`, `transaction_records`: transactional batches of logs, and coordinators' records, as `logs`
+    - `producers`, `transaction_records`: transactional batches of logs, and coordinators' records, as `logs`;
+      `ever_transactional`: transactional batches that any log ever held
     - `transactions`: of clients, by name; `sent_offsets`: offsets that they have sent
     - `roles_seen`: count of replicas that ever had a role; `halted`: brokers that do not run at the end
 
@@ -323,6 +324,7 @@ class Truth(msgspec.Struct):
     quiescent: QuiescentPeriod | None = None
     waited: list[Waited] = []
     producers: dict[TopicPartition, dict[str, list[ProducerBatch]]] = {}
+    ever_transactional: dict[TopicPartition, set[ProducerBatch]] = {}
     transaction_records: dict[TopicPartition, dict[str, list[TransactionRecord]]] = {}
     transactions: dict[str, KeptTransaction] = {}
     sent_offsets: list[SentOffset] = []

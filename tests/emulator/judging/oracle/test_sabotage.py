@@ -71,7 +71,7 @@ def test_what_was_cut_is_not_forgotten() -> None:
     run = play_and_judge(resolve(find_scenario("az-isolated-leader"), "2.8"), 1, run="cut")
     cut = {one["digest"] for one in run.verdict.checks["lost-acknowledged"].evidence}
     _, probe = watched(resolve(find_scenario("az-isolated-leader"), "2.8"))
-    assert cut and cut <= {digest for batches in probe.written.batches.values() for *_, digest in batches}
+    assert cut and cut <= {digest for held in probe.written.held.values() for *_, digest in held.batches}
     assert run.verdict.checks["log-matching"].verdict == "held"
 
 

@@ -29,8 +29,8 @@ def test_all_that_has_come_is_seen_though_most_of_it_is_not_recent(was_end: int,
     log = filled(files, segment_bytes=segment_bytes, at_once=MANY // 8)
     assert (len(log.segments) > 1) == (segment_bytes == 30_000)
     written = Written()
-    written.appended(written.batches_of(PLACE), log, was_end, files)
-    assert {first for _, first, _, _ in written.batches[PLACE]} == set(range(was_end, MANY))
+    written.appended(written.held_of(PLACE), log, was_end, files)
+    assert {first for _, first, _, _ in written.held_of(PLACE).batches} == set(range(was_end, MANY))
 
 
 def test_looking_is_no_storage_operation_of_the_brokers() -> None:
@@ -39,5 +39,5 @@ def test_looking_is_no_storage_operation_of_the_brokers() -> None:
     seen: list[str] = []
     files.operation_hook = lambda operation, path: seen.append(operation)
     written = Written()
-    written.appended(written.batches_of(PLACE), log, 0, files)
-    assert len(written.batches[PLACE]) == MANY and not seen
+    written.appended(written.held_of(PLACE), log, 0, files)
+    assert len(written.held_of(PLACE).batches) == MANY and not seen
