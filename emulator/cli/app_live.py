@@ -1,4 +1,4 @@
-"""Commands for a long-running cluster: up, down, status, and faults on links.
+"""Commands for a long-running cluster: up, down, status, page, and faults on links.
 
 `emulator.cli.commands` implements them. Every command takes `--cluster NAME` where several clusters run. Without
 `--wait` it returns within 2 s.
@@ -35,6 +35,12 @@ app.command(
     "emulator.cli.commands.live_status:live_status_command",
     name="status",
     help="Show each node's own view: leaders, controllers and log ends; and the faults in force.",
+    group=LIVE,
+)
+app.command(
+    "emulator.cli.commands.live_page:page_command",
+    name="page",
+    help="Print the addresses of the cluster's live page, or open it.",
     group=LIVE,
 )
 

@@ -403,6 +403,9 @@ class UpOptions:
     """Serve the live page (docs/page.md), and print its addresses."""
     open: bool = False
     """Serve the live page, and open it in a browser."""
+    story: str | None = None
+    """Serve the live page with the steps of this scenario, a name or a file. The cluster has the
+    scenario's version and settings."""
     json: Json = False
 
 

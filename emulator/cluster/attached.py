@@ -4,7 +4,7 @@ It runs in the service `control`. The compose tool makes the containers; this pr
 network and makes a cluster of them. FAULTLINE_CLUSTER_FILE is the compose file. The token comes from FAULTLINE_TOKEN;
 without it the process draws one and writes it where the agents wait for it. FAULTLINE_KAFKA_PORTS has the published
 ports for Kafka clients (compose/kafka/); without it there is no Kafka listener. The control server is published on the
-host's loopback: `faultline attach` finds it.
+host's loopback: `faultline attach` finds it. With FAULTLINE_PAGE=yes it serves the live page.
 """
 
 import os
@@ -43,6 +43,8 @@ HOSTS: Final = "FAULTLINE_HTTP_HOSTS"
 
 Comma-separated.
 """
+PAGE: Final = "FAULTLINE_PAGE"
+"""Whether the control server serves the live page: yes or no."""
 AUDITED_BY: Final = "in containers the service audit has what this takes: docker compose --profile audit up audit"
 HERE: Final = Path(gettempdir()) / "runs"
 """Folder of clusters for commands in this container.
@@ -97,7 +99,15 @@ async def serve(spec: LiveSpec, token: str, here: Path, kafka_ports: KafkaPorts)
 
     hosts = {"control", *further_hosts()}
     audit = Auditing(here, elsewhere=AUDITED_BY).audit
-    await hold(live, opened, host="0.0.0.0", port=CONTROL_PORT, audit=audit, hosts=hosts)
+    await hold(live, opened, host="0.0.0.0", port=CONTROL_PORT, audit=audit, hosts=hosts, has_page=spec.page)
+
+
+def serves_page() -> bool:
+    """Whether PAGE asks for the live page. Raises ValueError."""
+    given = os.environ.get(PAGE, "") or "no"
+    if given not in ("yes", "no"):
+        raise ValueError(f"{PAGE}={given!r}: give yes or no")
+    return given == "yes"
 
 
 def further_hosts() -> set[str]:
@@ -107,7 +117,7 @@ def further_hosts() -> set[str]:
 
 
 def main() -> int:
-    """Exit code 2 for an unusable cluster file, or unusable Kafka ports."""
+    """Exit code 2 for an unusable cluster file or variable."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         file = Path(os.environ.get("FAULTLINE_CLUSTER_FILE", ""))
@@ -118,7 +128,8 @@ def main() -> int:
     first = os.environ.get(PORTS, "")
     try:
         kafka_ports = ports_from(given.topology, first) if first else {}
-    except UnusablePorts as error:
+        page = serves_page()
+    except (UnusablePorts, ValueError) as error:
         print(f"faultline: {error}", file=sys.stderr)
         return 2
     if kafka_ports and (why := no_listener(given.speed, given.kafka_version)):
@@ -127,7 +138,7 @@ def main() -> int:
     about = resolved(given, None, {})
     spec = LiveSpec(
         given.name, about.spec, about.record_magic, speed=given.speed, levels=LEVELS[:2], engine="docker",
-        compose_file=str(file), kafka=bool(kafka_ports), **of_clients(about),
+        compose_file=str(file), kafka=bool(kafka_ports), page=page, **of_clients(about),
     )  # fmt: skip
     here = HERE / given.name
     here.mkdir(parents=True, exist_ok=True)

@@ -287,6 +287,7 @@ class LiveCluster:
                 "now_ms": round(cluster.now_ms(), 3),
                 "ready": not self.lacking(),
                 "lacking": self.lacking(),
+                "page": self.spec.page,
             },
         }
 

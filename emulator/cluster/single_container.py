@@ -5,6 +5,7 @@ Kafka's ports are published as they are in the container, because metadata repor
 FAULTLINE_KAFKA_PORTS, then AZ and broker (kafka_ports). FAULTLINE_TOPOLOGY is a topology or a compose file,
 FAULTLINE_KAFKA_VERSION and FAULTLINE_METADATA choose version and mode, FAULTLINE_SETTINGS has assignments, separated by
 blanks. The token comes from FAULTLINE_TOKEN, else the process draws one; `faultline` in the container knows it.
+FAULTLINE_PAGE=yes serves the live page.
 """
 
 import os
@@ -18,7 +19,7 @@ from typing import Final
 
 import trio
 
-from emulator.cluster.attached import CONTROL_PORT, HERE, further_hosts
+from emulator.cluster.attached import CONTROL_PORT, HERE, further_hosts, serves_page
 from emulator.cluster.cluster_registry import LOG_FILE, Registration, register
 from emulator.cluster.control_server import LOOPBACK
 from emulator.cluster.live_audit_request import Auditing
@@ -91,7 +92,9 @@ async def serve(spec: LiveSpec, run_dir: Path, token: str, kafka_ports: KafkaPor
         register(run_dir, Registration(spec.name, mine(), engine.pid, LOOPBACK, port, token))
 
     live, audit = LiveCluster(spec, cluster), Auditing(run_dir).audit
-    await hold(live, opened, host="0.0.0.0", port=CONTROL_PORT, audit=audit, hosts=further_hosts())
+    await hold(
+        live, opened, host="0.0.0.0", port=CONTROL_PORT, audit=audit, hosts=further_hosts(), has_page=spec.page
+    )
 
 
 def main() -> int:
@@ -99,6 +102,7 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         given, about, kafka_ports, file = requested(os.environ)
+        page = serves_page()
     except UNUSABLE_VARIABLES as error:
         print(f"faultline: {error}", file=sys.stderr)
         return UNUSABLE
@@ -109,7 +113,7 @@ def main() -> int:
     (run_dir / LOG_FILE).touch()
     spec = LiveSpec(
         given.name, about.spec, about.record_magic, speed=SPEED, levels=LEVELS[:2], compose_file=file, kafka=True,
-        control_port=CONTROL_PORT, **of_clients(about),
+        control_port=CONTROL_PORT, page=page, **of_clients(about),
     )  # fmt: skip
     write_specification(run_dir, spec, about)
     try:

@@ -43,7 +43,7 @@ class LiveSpec(msgspec.Struct, frozen=True):
 
     `levels`: of the events that are written. `compose_file`: its path, source of the containers. `topics`, `producers`,
     `consumers`: default settings of future ones. `kafka`: brokers listen for Kafka clients, too. `control_port`: the
-    control server's, on loopback; 0: a free one. `page`: it serves the live page.
+    control server's, on loopback; 0: a free one. `page`: it serves the live page, `story`: with these steps.
     """
 
     name: str
@@ -61,6 +61,7 @@ class LiveSpec(msgspec.Struct, frozen=True):
     kafka: bool = False
     control_port: int = 0
     page: bool = False
+    story: list[dict[str, Any]] = []
 
     @property
     def living(self) -> DeploymentOptions:

@@ -69,7 +69,7 @@ def rule_of(topology: Topology, name: str, fault: LinkFault) -> LinkRule:
     if not chosen and b is not None and _is_broker(topology, a) and _is_broker(topology, b):
         chosen = BROKER_PORT
     fault.check()
-    what = f"{fault.VERB} {_text(fault)}{fault.amount_text()}"
+    what = f"{fault.VERB} {' '.join(place_words(fault.links))}{fault.amount_text()}"
     if fault.purposes:
         what += f" ({', '.join(chosen)} only)"
     if fault.client_ids:
@@ -168,14 +168,14 @@ def _is_broker(topology: Topology, place: str) -> bool:
     return any(n.name == place and roles & set(n.roles) for n in topology.nodes)
 
 
-def _text(fault: LinkFault) -> str:
+def place_words(links: Links) -> list[str]:
     """Places as a command has them."""
-    match fault.links:
+    match links:
         case AzLinks(az=az):
-            return az
-        case PairLinks(between=(a, b)):
-            return f"{a} {b}"
+            return [az]
+        case PairLinks(between=between):
+            return list(between)
         case OpenedLinks(opened_by=a, to=b):
-            return f"opened_by {a} to {b}"
+            return ["opened_by", a, "to", b]
         case OneWayLinks(source=a, to=b):
-            return f"{a} -> {b}".rstrip()
+            return [a, "->", b] if b else [a, "->"]

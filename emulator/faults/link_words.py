@@ -13,13 +13,14 @@ from emulator.faults.link_fault_kinds import (
     LINK_FAULTS,
     AnyLinkFault,
     AzLinks,
+    LinkFault,
     Links,
     OneWayLinks,
     OpenedLinks,
     PairLinks,
     RuleError,
 )
-from emulator.faults.link_rule_building import fault_of, one_of, wrong_places
+from emulator.faults.link_rule_building import fault_of, one_of, place_words, wrong_places
 from emulator.faults.targets import joined
 
 
@@ -49,6 +50,17 @@ def parse(words: Sequence[str]) -> AnyLinkFault:
         expects_traffic="--expects-nothing" not in options,
         **own,
     )
+
+
+def words_of(fault: LinkFault) -> list[str]:
+    """The words of a command: the reverse of `parse`."""
+    options = {"--only": (*fault.purposes, *fault.apis), "--client-id": fault.client_ids}
+    words = [word for name, given in options.items() if given for word in (name, ",".join(given))]
+    if fault.recovery != "rto":
+        words += ["--recovery", fault.recovery]
+    if not fault.expects_traffic:
+        words.append("--expects-nothing")
+    return [fault.VERB, *place_words(fault.links), *fault.amount_text().split(), *words]
 
 
 def links_in(kind: str, places: Sequence[str]) -> Links:

@@ -10,7 +10,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -157,13 +157,15 @@ def bring_up(
     wire: bool = False,
     speed: float = SPEED,
     page: bool = False,
+    story: Sequence[dict[str, Any]] = (),
     **settings: Any,
 ) -> Live:
     """As `faultline up --out directory` does. `settings`: Kafka's, with underscores for dots."""
     given = {name.replace("_", "."): value for name, value in settings.items()}
     about = resolved(read_cluster_file(named_topology("three-az")), "2.6", SETTINGS | given)
     levels = ("client", "replica", "wire") if wire else ("client", "replica")
-    spec = LiveSpec(name, about.spec, about.record_magic, speed=speed, seed=3, levels=levels, page=page)
+    written = {"levels": levels, "page": page, "story": list(story)}
+    spec = LiveSpec(name, about.spec, about.record_magic, speed=speed, seed=3, **written)
     prepare(directory)
     write_specification(directory, spec, about)
     return Live(launch(directory))

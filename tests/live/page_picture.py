@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from emulator.cli.commands.live_up import page_address
+from emulator.cli.commands.live_page import page_address
 from emulator.cluster.control_requests import CreateTopic, LinkFault, Produce
 from emulator.faults.link_words import parse
 from protocol.ids import BrokerId

@@ -14,10 +14,12 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from emulator.cli.commands.live_up import page_address
+from emulator.cli.commands.live_page import page_address
 from emulator.cluster.control_requests import Heal, LinkFault
 from emulator.cluster.http.request_parsing import read_request
+from emulator.cluster.page.story_steps import story_of
 from emulator.faults.link_words import parse
+from emulator.runs.scenario_sources import find_scenario
 from tests.audit.browser import NARROW, WIDE, Browser, opened_browser
 from tests.live.conftest import Live, bring_up
 from tests.patience import PATIENCE_S
@@ -25,6 +27,16 @@ from tests.patience import PATIENCE_S
 pytestmark = [pytest.mark.browser, pytest.mark.network]
 
 TOPIC = {"topic": "t", "assignment": [[0, 1, 2]]}
+STORY = """
+id: told
+title: A story of three steps
+kafka: [2.6]
+steps:
+  - start: [0, 1, 2]
+  - create-topic: {topic: told, assignment: [[1, 2, 0]]}
+  - produce: {broker: leader of told-0, values: [told], acks: all}
+  - snapshot: the record is everywhere
+"""
 LOOK_S = 0.05
 FACTS = """await frame(); const text = (css) => [...document.querySelectorAll(css)].map((one) => one.textContent);
     const one = document.activeElement, style = getComputedStyle(one);
@@ -32,6 +44,7 @@ FACTS = """await frame(); const text = (css) => [...document.querySelectorAll(cs
       faults: text("#faults-section tbody tr"), cli: text(".cli"), http: text(".http"),
       result: text(".result")[0], shown: !document.querySelector("main").hidden,
       focus: one.id || one.dataset.key || one.textContent, panel: document.getElementById("panel").open,
+      story: text(".story .next"), told: text(".story .done"), position: text("#story-section [role=status]")[0],
       ring: style.outlineStyle !== "none" || one.matches("g[role=button]")};"""
 
 
@@ -49,7 +62,9 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
         patch.chdir(home)
         patch.setenv("XDG_STATE_HOME", str(home / "state"))
         patch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
-        live = bring_up(home / "runs" / "page", page=True, speed=1.0)
+        (home / "told.yaml").write_text(STORY)
+        story = story_of(find_scenario(str(home / "told.yaml")))
+        live = bring_up(home / "runs" / "page", page=True, story=story, speed=1.0)
         try:
             request(live, "POST", "/v1/topics", TOPIC)
             request(live, "POST", "/v1/topics/t/records", {"values": ["a", "b"], "acks": -1})
@@ -127,6 +142,27 @@ def test_a_cut_by_keyboard_two_leaders_the_heal_and_the_saved_report(page: Brows
     until(page, lambda facts: not facts["faults"] and facts["alarm"] == "")
     press(page, Keys.ESCAPE)
     _plays_without_a_server(page, _saved(page, tmp_path))
+
+
+def test_a_story_is_done_step_by_step(page: Browser) -> None:
+    from selenium.webdriver import Keys
+
+    facts = until(page, lambda facts: facts["position"] == "Step 1 of 3 is next")
+    assert facts["story"] == ["create-topic told, assignment 1,2,0Do this"] and facts["told"] == []
+    for position, command in (
+        ("Step 2 of 3 is next", "faultline topic create told --assignment 1,2,0"),
+        ("Step 3 of 3 is next", "faultline produce told told --acks all --timeout-ms 1500"),
+    ):
+        page.run("document.querySelector('.story .next button').focus(); return 1;")
+        facts = press(page, Keys.ENTER)
+        assert facts["cli"] == [f"{command} --cluster three-az"] and facts["panel"] and facts["focus"] == "Apply"
+        press(page, Keys.ENTER)
+        facts = until(page, lambda facts, position=position: facts["position"] == position)
+        assert facts["result"] == f"Done: {command}"
+        press(page, Keys.ESCAPE)
+    page.run("document.querySelector('.story .next button').focus(); return 1;")
+    facts = press(page, Keys.ENTER)
+    assert facts["position"] == "All 3 steps are done" and facts["story"] == [] and len(facts["told"]) == 3
 
 
 def _saved(page: Browser, folder: Path) -> Path:

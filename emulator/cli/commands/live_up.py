@@ -2,28 +2,26 @@
 
 import os
 import socket
-import sys
 import time
-import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import msgspec
 
 from emulator.cli.command_options import UP, UpOptions
 from emulator.cli.commands.command_errors import CommandFailed, reports_errors
 from emulator.cli.commands.control_calls import console
+from emulator.cli.commands.live_page import check_story, page_address, show_page, shows_page, story_scenario
 from emulator.cli.commands.place_arguments import check_places
 from emulator.cli.commands.unusable import UNUSABLE_RUN
 from emulator.cli.commands.verdict_text import print_account
-from emulator.cluster.cluster_registry import CLUSTER_FILE, LOG_FILE, NoCluster, Registration, named
+from emulator.cluster.cluster_registry import CLUSTER_FILE, LOG_FILE, NoCluster, named
 from emulator.cluster.control_client import ask
 from emulator.cluster.control_requests import Ready
-from emulator.cluster.http.access_tokens import read_only_token, run_id
 from emulator.cluster.launch import READY_LIMIT_S_MAX, READY_LOOK_S, NotUp, launch
+from emulator.cluster.page.story_steps import story_of
 from emulator.cluster.specification import (
     DEFAULT_TOPOLOGY,
     LIVE_FILE,
@@ -93,7 +91,7 @@ def up_command(topology: str = DEFAULT_TOPOLOGY, /, *, options: UpOptions = UP) 
         "http": found.registration.http,
         "settings": account,
     }
-    if options.page or options.open:
+    if shows_page(options):
         document["page"] = page_address(found.registration)
     bootstrap = ready.result.get("bootstrap", {}) if ready is not None else {}
     if bootstrap:
@@ -106,8 +104,8 @@ def up_command(topology: str = DEFAULT_TOPOLOGY, /, *, options: UpOptions = UP) 
         if options.http is not None:
             console().print(f"HTTP, with the token of {shown(found.directory / CLUSTER_FILE)}: {document['http']}")
         print_bootstrap(bootstrap)
-    if options.page or options.open:
-        show_page(found.registration, opens=options.open, prints=not options.json)
+    if shows_page(options):
+        show_page("up", found.registration, opens=options.open, prints=not options.json)
     return HELD
 
 
@@ -115,22 +113,6 @@ def print_bootstrap(bootstrap: dict[str, str]) -> None:
     """Print the bootstrap servers of a Kafka client, one line for each AZ."""
     for az, servers in bootstrap.items():
         console().print(f"bootstrap.servers {'in ' + az if az else 'outside every AZ'}: {servers}")
-
-
-def page_address(at: Registration, *, read_only: bool = False) -> str:
-    """Address of the live page, with its token. A browser sends the part after `#` to no server."""
-    token = read_only_token(at.token.encode()).decode() if read_only else at.token
-    return f"{at.http}/#token={quote(token)}&run={run_id(at.token.encode())}"
-
-
-def show_page(at: Registration, *, opens: bool, prints: bool) -> None:
-    """Print the addresses of the live page; open it if a browser is there."""
-    opened = opens and webbrowser.open(page_address(at))
-    if opens and not opened:
-        print("faultline up: no browser was found; open the page's address yourself", file=sys.stderr)
-    if prints:
-        console().print(f"page: {page_address(at)}", markup=False)
-        console().print(f"page, read-only: {page_address(at, read_only=True)}", markup=False)
 
 
 def remove_unused(directory: Path) -> None:
@@ -156,7 +138,10 @@ def prepared(options: UpOptions, topology: str = DEFAULT_TOPOLOGY) -> tuple[Path
     if not 0 <= options.wait <= READY_LIMIT_S_MAX:
         raise UnusableOption(f"--wait {options.wait:g}: from 0 to {READY_LIMIT_S_MAX:g} seconds")
     version, files = options.settings.kafka_version, read_settings_files(options.settings.files)
+    story = story_scenario(options, files)
     mode = options.metadata or mode_of_files(files, version)
+    if story is not None:
+        version, mode = version or story.default_version, story.topology.metadata
     file = named_topology(topology_in_mode(topology, version, mode, options.controllers or ""))
     given = with_first_voters(read_cluster_file(file), options.initial_controllers, version)
     name = given.name if options.name is None else options.name
@@ -173,7 +158,10 @@ def prepared(options: UpOptions, topology: str = DEFAULT_TOPOLOGY) -> tuple[Path
             raise NoCluster(f"cluster {name}: already runs ({one.directory}); stop it, or give another --name")
     check_places({}, options.out)
     overrides = dict(parse_assignment(text) for text in options.settings.overrides)
-    about = resolved(given, options.settings.kafka_version, overrides, files)
+    if story is not None:
+        check_story(story, given.topology)
+        overrides = {**story.settings, **story.settings_by_version.get(ladder_name(version or ""), {}), **overrides}
+    about = resolved(given, version, overrides, files)
     spec = LiveSpec(
         name,
         about.spec,
@@ -186,7 +174,8 @@ def prepared(options: UpOptions, topology: str = DEFAULT_TOPOLOGY) -> tuple[Path
         compose_file=str(file),
         kafka=options.kafka,
         control_port=options.http or 0,
-        page=options.page or options.open,
+        page=shows_page(options),
+        story=[] if story is None else story_of(story),
         **of_clients(about),
     )
     require_machines(options.engine, options.driver, compose_file=file, topology=given.topology)

@@ -25,7 +25,8 @@ class LivePageState:
         """(state, scenario ms)."""
         status = await self._live.status()
         logs = self._windows.look(replicas_in(status))
-        return page_state(status, self._run_id, logs, self._newest_findings()), float(status["at_ms"])
+        state = page_state(status, self._run_id, logs, self._newest_findings(), self._live.spec.story)
+        return state, float(status["at_ms"])
 
     def _newest_findings(self) -> list[Any]:
         run = self._live.cluster.run_dir

@@ -19,11 +19,16 @@ QUORUM_FIELDS: Final = ("state", "epoch", "leader", "voters", "broker_state", "f
 
 
 def page_state(
-    status: Mapping[str, Any], run_id: str, logs: Mapping[str, Any], findings: Sequence[Mapping[str, Any]]
+    status: Mapping[str, Any],
+    run_id: str,
+    logs: Mapping[str, Any],
+    findings: Sequence[Mapping[str, Any]],
+    story: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
     """The state of the page.
 
-    `status`: as `faultline status --json` prints it. `logs`: {partition: {node: its newest batches}}.
+    `status`: as `faultline status --json` prints it. `logs`: {partition: {node: its newest batches}}. `story`: see
+    `story_steps`.
     """
     cluster = status["cluster"]
     places = list(status["partitions"])
@@ -39,6 +44,7 @@ def page_state(
         "faults": {fault["id"]: fault for fault in _faults(status["faults"])},
         "logs": {place: dict(nodes) for place, nodes in logs.items()},
         "findings": [dict(finding) for finding in findings],
+        "story": [dict(step) for step in story],
     }  # fmt: skip
 
 

@@ -17,11 +17,13 @@ from emulator.cluster.page.page_state import page_state
 from emulator.cluster.page.saved_page import PLACEHOLDER, saved_page
 from emulator.cluster.page.state_deltas import difference
 from emulator.cluster.page.static_files import static_files
+from emulator.cluster.page.story_steps import story_of_run
 from emulator.regular_files import read_regular
-from emulator.run_layout import VERDICT_FILE
+from emulator.run_layout import OBSERVATIONS_FILE, VERDICT_FILE
 from emulator.runs.finished import version_of
 from emulator.runs.run_events import in_order_of_time
 from emulator.runs.verdict_file import Verdict, from_json
+from emulator.scenario.observations.recording_files import load
 
 BYTES_MAX: Final = 12_000_000
 """Limit of the changes, as in `state_recording.js`, which shortens what is larger."""
@@ -48,6 +50,7 @@ def recording_of(run: Path, every_ms: float) -> dict[str, Any]:
         "ready": True, "lacking": "",
     }  # fmt: skip
     fold, logs, at_ms, size_bytes = EventFold(), LogFold(), 0.0, 0
+    story = _story(run)
     first: dict[str, Any] | None = None
     before: dict[str, Any] = {}
     changes: list[dict[str, Any]] = []
@@ -55,7 +58,7 @@ def recording_of(run: Path, every_ms: float) -> dict[str, Any]:
     def look(findings: list[dict[str, Any]]) -> None:
         nonlocal first, before, size_bytes
         status = {**as_json(fold.status(at_ms)), "cluster": cluster}
-        state = page_state(status, "", logs.logs(), findings)
+        state = page_state(status, "", logs.logs(), findings, story)
         if first is None:
             first = before = state
             return
@@ -78,6 +81,12 @@ def recording_of(run: Path, every_ms: float) -> dict[str, Any]:
         logs.add(event)
     look(_findings(run, at_ms))
     return {"at_ms": 0.0, "state": first, "changes": [*changes, {"at_ms": at_ms}]}
+
+
+def _story(run: Path) -> list[dict[str, Any]]:
+    """Steps of the run's scenario; none: it has no observations."""
+    path = run / OBSERVATIONS_FILE
+    return story_of_run(load(path).timeline) if path.exists() else []
 
 
 def _findings(run: Path, at_ms: float) -> list[dict[str, Any]]:

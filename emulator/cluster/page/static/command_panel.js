@@ -53,7 +53,8 @@ export class CommandPanel {
     this.result.textContent = "Under way …";
     try {
       const { status, result } = await carryOut(command, token, run);
-      this.result.textContent = status < 300 ? `Done: ${command.cli}` : result.error;
+      this.result.textContent = status < 300 ? `Done: ${command.cli}${failures(result)}` : result.error;
+      if (status < 300) command.done?.();
     } catch (error) {
       if (!(error instanceof TypeError)) throw error;
       this.result.textContent = "The control server is unreachable; the outcome is unknown.";
@@ -67,4 +68,10 @@ export class CommandPanel {
     const from = this.from?.isConnected ? this.from : document.querySelector("main");
     from.focus();
   }
+}
+
+// Errors of a producer's or consumer's requests: the command was carried out, and a broker refused it.
+function failures(result) {
+  const errors = [...(result.attempts ?? []), result].map((one) => one.error).filter((one) => one);
+  return errors.length ? `; the broker's answer was error ${[...new Set(errors)].join(", ")}` : "";
 }

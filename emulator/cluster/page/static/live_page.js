@@ -9,6 +9,7 @@ import { ReplicaLogs } from "./replica_logs.js";
 import { ClaimsTimeline } from "./claims_timeline.js";
 import { ClientsTable, FaultsTable, StateTables } from "./state_tables.js";
 import { CommandPanel } from "./command_panel.js";
+import { StoryPanel } from "./story_panel.js";
 import { heal, healAll, oneWay, onLinks, onNode } from "./page_commands.js";
 
 const PLACEHOLDER = '<i hidden id="recording-place"></i>';
@@ -44,6 +45,9 @@ class Page {
     this.clients = new ClientsTable();
     this.logs = new ReplicaLogs();
     this.timeline = new ClaimsTimeline((ms) => { this.moment = ms; this.soon(); });
+    this.story = new StoryPanel((title, command, from) => this.panel.open(title, [command], from),
+      (ms) => { this.moment = ms; this.soon(); });
+    this.storySection = section("story", "Story", this.story.element);
     this.findings = html("ol", { id: "findings", "aria-live": "polite" });
     this.noFindings = html("p", {}, "None. faultline audit --follow reports findings while the cluster runs.");
     this.body = html("main", { tabindex: -1, hidden: true }, undefined,
@@ -53,6 +57,7 @@ class Page {
         section("timeline", "Timeline", this.timeline.element),
         html("section", {}, undefined, html("details", { id: "twin" }, undefined, html("summary", {}, "The map as tables"), this.tables.element))),
       html("div", { class: "column" }, undefined,
+        this.storySection,
         section("faults", "Faults on links", this.faults.element, everything),
         section("found", "Findings", this.noFindings, this.findings),
         section("clients", "Clients and lag", this.clients.element)));
@@ -129,6 +134,8 @@ class Page {
     this.logs.draw(state, this.place);
     this.timeline.draw(recording, this.place, this.moment);
     change(this.alarm, {}, contradictions(state).join(". "));
+    change(this.storySection, { hidden: state.story.length === 0 });
+    this.story.draw(state.story, now_ms);
     this.found(state);
   }
 
