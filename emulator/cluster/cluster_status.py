@@ -16,6 +16,7 @@ from protocol.hardware import SOUND, Hardware
 from protocol.link_rules import LinkRule
 from protocol.messages.status_messages import (
     EnsembleStatus,
+    GroupStatus,
     NodeStatus,
     PartitionStatus,
     QuorumStatus,
@@ -72,6 +73,7 @@ class NodeView(msgspec.Struct):
     metrics: dict[str, int] = {}
     errors: dict[str, dict[str, int]] = {}
     workloads: dict[str, WorkloadStatus] = {}
+    groups: dict[str, GroupStatus] = {}
     hardware: Hardware = SOUND
     waiting: list[WaitingStatus] = []
     waiting_count: int = 0
@@ -209,6 +211,7 @@ def _node_view(node: Node, life: Life | None, status: NodeStatus | None) -> Node
         view.metrics = status.metrics
         view.errors = status.errors
         view.workloads = status.workloads
+        view.groups = status.groups
         view.waiting, view.waiting_count = status.waiting, status.waiting_count
         view.queued, view.pipelined = status.queued, status.pipelined
     return view

@@ -122,6 +122,20 @@ class WorkloadStatus(msgspec.Struct):
     read: Count = 0
 
 
+GROUPS_MAX = 32
+GROUP_OFFSETS_MAX = 100
+"""Maximum groups reported of a node, and committed offsets of each."""
+
+
+class GroupStatus(msgspec.Struct):
+    """A consumer group in its coordinator's view. `state`: Stable, Empty, ..."""
+
+    state: str
+    generation: Int32 = 0
+    members: Count = 0
+    offsets: Annotated[dict[str, OffsetField], unit("", "{t-0: the group's committed offset}")] = {}
+
+
 class NodeStatus(msgspec.Struct, omit_defaults=True):
     """A node's own view of its state.
 
@@ -144,6 +158,7 @@ class NodeStatus(msgspec.Struct, omit_defaults=True):
     ensemble: EnsembleStatus | None = None
     quorum: QuorumStatus | None = None
     workloads: Annotated[dict[str, WorkloadStatus], unit("", "{workload's name: counts}")] = {}
+    groups: Annotated[dict[str, GroupStatus], unit("", "{group that it coordinates: its state}")] = {}
     waiting: list[WaitingStatus] = []
     waiting_count: Count = 0
     queued: Count = 0

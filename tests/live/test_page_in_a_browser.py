@@ -165,6 +165,20 @@ def test_a_story_is_done_step_by_step(page: Browser) -> None:
     assert facts["position"] == "All 3 steps are done" and facts["story"] == [] and len(facts["told"]) == 3
 
 
+def test_groups_are_shown_with_their_lag(page: Browser) -> None:
+    rows = page.run(
+        """const one = globalThis.page, state = structuredClone(one.recording.state);
+        const leads = (high_watermark) => ({is_leader: true, leader_epoch: 1, high_watermark});
+        state.partitions = {"g-0": {"broker-1": leads(9)}};
+        for (const node of Object.values(state.nodes)) node.groups = {};
+        state.nodes["broker-0"].groups = {billing: {state: "Stable", generation: 2, members: 3, offsets: {"g-0": 4}}};
+        one.groups.draw(state);
+        return [...document.querySelectorAll("#groups-section tbody tr")].map((row) =>
+          [...row.children].map((cell) => cell.textContent));"""
+    )
+    assert rows == [["billing", "broker-0", "Stable", "3", "g-0", "4", "5"]]
+
+
 def _saved(page: Browser, folder: Path) -> Path:
     text = page.run(
         """const real = URL.createObjectURL, kept = [];

@@ -13,7 +13,7 @@ FAULTS_MAX: Final = 64
 """Faults shown: all in force, then the newest that were healed."""
 NODE_FIELDS: Final = (
     "alive", "paused", "answered", "incarnation", "az", "roles", "is_controller", "controller_epoch", "controller",
-    "session", "ensemble", "quorum", "workloads", "hardware", "queued",
+    "session", "ensemble", "quorum", "workloads", "groups", "hardware", "queued",
 )  # fmt: skip
 QUORUM_FIELDS: Final = ("state", "epoch", "leader", "voters", "broker_state", "fenced")
 

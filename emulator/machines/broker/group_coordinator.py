@@ -33,7 +33,7 @@ from emulator.machines.broker.transaction_verification import Errors, Subject
 from emulator.storage.files import StorageError
 from protocol.errors import NO_ERROR, ErrorCode
 from protocol.events import GroupCoordinatorChanged
-from protocol.ids import EPOCH_UNKNOWN, TopicPartition
+from protocol.ids import EPOCH_UNKNOWN, Offset, TopicPartition
 from protocol.messages.groups import (
     CommittedPartition,
     OffsetCommitRequest,
@@ -415,6 +415,12 @@ class GroupCoordinator:
                     CommittedPartition(key.topic, key.partition, held.offset, held.leader_epoch, held.metadata)
                 )
         return OffsetFetchResponse(ErrorCode.NONE, found)
+
+    def committed_of(self, group: str) -> dict[TopicPartition, Offset]:
+        """The committed offsets of a group, as far as this broker coordinates it."""
+        cache, _ = self._cache(self.partition_of(group))
+        held = cache.of_group(group) if cache is not None else []
+        return {(key.topic, key.partition): committed.offset for key, committed in held}
 
     def _loading(self) -> bool:
         return any(cache.loading for cache in self._caches.values())

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from controller.controller import Controller
 from emulator.machines.broker.broker import Broker
 from emulator.machines.broker.broker_metrics import broker_metrics
+from emulator.machines.broker.group_statuses import group_statuses
 from emulator.machines.broker.partition import Partition
 from emulator.machines.client.session_client import SessionClient
 from emulator.machines.node.controller_part import ControllerPart
@@ -30,6 +31,7 @@ def broker_status(
         controller=name if controller.active else node_name(known) if known >= 0 else "",
         session=session_status(session),
         partitions=_partitions(broker, now_ms),
+        groups=group_statuses(broker.coordinator),
         metrics={**broker_metrics(broker), **controller.metrics, **session_metrics(session)},
         waiting=waiting[:WAITING_MAX],
         waiting_count=len(waiting),
@@ -49,6 +51,7 @@ def kraft_broker_status(
         controller_epoch=ControllerEpoch(member.epoch),
         controller=member.voter_name(member.leader) or "",
         partitions=_partitions(broker, now_ms),
+        groups=group_statuses(broker.coordinator),
         metrics={**broker_metrics(broker), **(controller.metrics if controller is not None else {})},
         waiting=waiting[:WAITING_MAX],
         waiting_count=len(waiting),

@@ -7,7 +7,7 @@ import { contradictions } from "./cluster_view.js";
 import { AzMap } from "./az_map_picture.js";
 import { ReplicaLogs } from "./replica_logs.js";
 import { ClaimsTimeline } from "./claims_timeline.js";
-import { ClientsTable, FaultsTable, StateTables } from "./state_tables.js";
+import { ClientsTable, FaultsTable, GroupsTable, StateTables } from "./state_tables.js";
 import { CommandPanel } from "./command_panel.js";
 import { StoryPanel } from "./story_panel.js";
 import { heal, healAll, oneWay, onLinks, onNode } from "./page_commands.js";
@@ -43,6 +43,7 @@ class Page {
     this.tables = new StateTables(choose);
     this.faults = new FaultsTable((id, from) => this.panel.open(`Heal ${id}`, [heal(id)], from));
     this.clients = new ClientsTable();
+    this.groups = new GroupsTable();
     this.logs = new ReplicaLogs();
     this.timeline = new ClaimsTimeline((ms) => { this.moment = ms; this.soon(); });
     this.story = new StoryPanel((title, command, from) => this.panel.open(title, [command], from),
@@ -60,7 +61,8 @@ class Page {
         this.storySection,
         section("faults", "Faults on links", this.faults.element, everything),
         section("found", "Findings", this.noFindings, this.findings),
-        section("clients", "Clients and lag", this.clients.element)));
+        section("clients", "Clients and lag", this.clients.element),
+        section("groups", "Groups", this.groups.element)));
     document.body.append(html("header", {}, undefined, this.title, this.about, this.state, this.save), this.alarm, this.panel.element, this.body);
   }
 
@@ -131,6 +133,7 @@ class Page {
     this.tables.draw(state, this.place);
     this.faults.draw(state, now_ms);
     this.clients.draw(state);
+    this.groups.draw(state);
     this.logs.draw(state, this.place);
     this.timeline.draw(recording, this.place, this.moment);
     change(this.alarm, {}, contradictions(state).join(". "));

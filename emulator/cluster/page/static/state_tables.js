@@ -92,7 +92,7 @@ export class ClientsTable {
       }
     }
     for (const [place, replicas] of Object.entries(state.partitions)) {
-      const leader = Object.values(replicas).filter((one) => one.is_leader).sort((a, b) => b.leader_epoch - a.leader_epoch)[0];
+      const leader = newestLeader(replicas);
       for (const [name, one] of Object.entries(replicas)) {
         if (!leader || one === leader || one.log_end >= leader.log_end) continue;
         this.lag.row(`${place} ${name}`, [`${place} at ${name}`, leader.log_end - one.log_end]);
@@ -105,4 +105,39 @@ export class ClientsTable {
     change(this.lag.element, { hidden: !behind });
     change(this.none, { hidden: clients + behind > 0 });
   }
+}
+
+// Groups by their coordinators: committed offsets, and how far they are behind the leader of the newest epoch.
+export class GroupsTable {
+  constructor() {
+    this.table = new Table("Groups, each by its coordinator's view",
+      ["group", "coordinator", "state", "members", "partition", "committed", "lag"]);
+    this.none = html("p", {}, "No group has members or committed offsets.");
+    this.element = html("div", {}, undefined, this.none, this.table.element);
+  }
+
+  draw(state) {
+    let rows = 0;
+    for (const [name, node] of Object.entries(state.nodes)) {
+      for (const [group, one] of Object.entries(node.answered ? node.groups : {})) {
+        const places = Object.entries(one.offsets);
+        for (const [place, offset] of places.length ? places : [["", ""]]) {
+          this.table.row(`${group} ${name} ${place}`, [group, name, one.state, one.members, place, offset, lag(state, place, offset)]);
+          rows++;
+        }
+      }
+    }
+    this.table.end();
+    change(this.table.element, { hidden: !rows });
+    change(this.none, { hidden: rows > 0 });
+  }
+}
+
+function lag(state, place, offset) {
+  const leader = newestLeader(state.partitions[place] ?? {});
+  return leader && place ? Math.max(0, leader.high_watermark - offset) : "";
+}
+
+function newestLeader(replicas) {
+  return Object.values(replicas).filter((one) => one.is_leader).sort((a, b) => b.leader_epoch - a.leader_epoch)[0];
 }
