@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable
-from contextlib import closing
+from contextlib import closing, suppress
 
 import msgspec
 
@@ -28,6 +28,7 @@ from emulator.scenario.observations.recording_files import load
 from emulator.scenario.observations.recording_parsing import plain
 from emulator.scenario.observations.transaction_reduction import is_transactional
 from emulator.scenario.player.player import Player
+from emulator.scenario.player.tasks import StepFailed
 from emulator.toplevel_errors import ended
 from emulator.worlds.simulated.node import SimulatedNode
 from verification import RESULTS
@@ -106,11 +107,11 @@ class SeededRecording:
         self._first = first_partition(recording)
 
     def reaches(self, seed: int) -> bool:
-        """Play a seed up to the first step whose results differ; returns whether none does."""
+        """Play a seed up to the first step that differs or fails; returns whether none does."""
         prefix = None if self._transactional else Prefix(self._recorded, self._first)
         try:
             played = play(self.resolved, seed, after_step=prefix)
-        except Differs:
+        except (Differs, StepFailed):
             return False
         return not self.compared(plain(played.observations))
 
@@ -140,8 +141,11 @@ class SeededRecording:
 
     def _nearest(self, seeds: Iterable[int]) -> tuple[int, list[Difference]]:
         """The seed with the fewest differences, and these."""
-        found = ((seed, self.differences(seed)) for seed in seeds)
-        return min(found, key=lambda one: len(one[1]))
+        found: list[tuple[int, list[Difference]]] = []
+        for seed in seeds:
+            with suppress(StepFailed):
+                found.append((seed, self.differences(seed)))
+        return min(found, key=lambda one: len(one[1]), default=(0, []))
 
 
 def seeded_recordings() -> tuple[str, ...]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 IN_OTHER_WORDS = [name for name, check in CHECKS.items() if "--big" in check.violations or check.counted]
 """Checks that big runs answer by another query."""
 BY_HINTS = [name for name, check in CHECKS.items() if "/*few" in check.violations or "/*gather" in check.violations]
-"""Checks whose query has hints, which big runs read. The other queries are the same text for all runs."""
+"""Checks whose query has hints for big runs; the other queries are the same for all runs."""
 
 
 def _found(reported: CheckVerdict) -> tuple[object, ...]:

@@ -63,7 +63,7 @@ def test_each_mutant_is_found_by_its_check_and_by_the_oracle(spark: SparkSession
     wrong: dict[str, tuple[Path, Verdict]] = {}
 
     def play(mutant: Mutant, name: str) -> tuple[Path, Verdict]:
-        """Play without the wire level of events, which no check reads and which is two thirds of them."""
+        """Play, without events of the wire level: no check reads them, and most events are."""
         directory, oracle = written(tmp_path, mutant.scenario, mutant.version, mutant.seed, name)
         for path in (directory / EVENTS_FOLDER).glob(f"*{WIRE_SUFFIX}"):
             path.unlink()

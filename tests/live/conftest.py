@@ -164,8 +164,9 @@ def bring_up(
     given = {name.replace("_", "."): value for name, value in settings.items()}
     about = resolved(read_cluster_file(named_topology("three-az")), "2.6", SETTINGS | given)
     levels = ("client", "replica", "wire") if wire else ("client", "replica")
-    written = {"levels": levels, "page": page, "story": list(story)}
-    spec = LiveSpec(name, about.spec, about.record_magic, speed=speed, seed=3, **written)
+    spec = LiveSpec(
+        name, about.spec, about.record_magic, speed=speed, seed=3, levels=levels, page=page, story=list(story)
+    )
     prepare(directory)
     write_specification(directory, spec, about)
     return Live(launch(directory))

@@ -20,7 +20,7 @@ from protocol.ids import topic_partition_text
 STEPS_MAX: Final = 200
 _UNSAID: Final = ("do", "t", "note", "timeout_ms", "socket_timeout_s", "limit_s")
 LOOK: Final = "look at the nodes' own views"
-_EMPTY: Final = (None, "", [], {}, ())
+_EMPTY: Final[tuple[Any, ...]] = (None, "", [], {}, ())
 
 
 def story_of(scenario: m.Scenario) -> list[dict[str, Any]]:

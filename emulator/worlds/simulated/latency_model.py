@@ -10,6 +10,9 @@ from math import log
 from emulator.worlds.simulated.latencies import CALM, TABLE, Bounded, Latencies, frame_table
 from protocol.machine import TimerKey
 
+START_EXTRA_MAX_MS = 24_000.0
+"""Bound of a start's own part: a script that waits for the broker waits half a minute."""
+
 
 class Draws:
     """The world's only random source.
@@ -45,7 +48,8 @@ class Draws:
 
     def start_extra_ms(self, node: str) -> float:
         """Part of a broker's start time that brokers started with it do not share."""
-        return -self.latencies.start_extra_mean_ms * log(1.0 - self.random.random())
+        extra_ms = -self.latencies.start_extra_mean_ms * log(1.0 - self.random.random())
+        return min(extra_ms, START_EXTRA_MAX_MS)
 
     def session_start_ms(self, node: str) -> float:
         """Start time of a session server's process."""

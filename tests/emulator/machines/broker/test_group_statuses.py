@@ -13,7 +13,7 @@ def test_members_and_committed_offsets_are_in_it() -> None:
     assert group_statuses(bench.broker.coordinator) == {}
     member, _ = bench.stable()
     assert bench.commit(member, 1) == 0
-    assert group_statuses(bench.broker.coordinator) == {"g": GroupStatus("Stable", 1, 2, {"t-0": 5})}
+    assert group_statuses(bench.broker.coordinator) == {"g": GroupStatus("Stable", 1, 2, {"t-0": Offset(5)})}
 
 
 def test_another_coordinators_groups_are_not_in_it() -> None:
