@@ -12,7 +12,7 @@
   `fetches`, `offset_queries`, `log_dir_queries`, `record_deletions`
 - automatic creation of topics: `topic_auto_creation`
 - groups: `group_state`, `group_rebalance`, `group_membership` (members), `group_administration`; `offset_cache`,
-  `group_records`, `group_coordinator` (the offsets topic)
+  `group_records`, `group_coordinator` (the offsets topic), `group_statuses`
 - transactions: `transaction_metadata` (one id), `transaction_log`, `broker_link`, `marker_sender`, `producer_ids`,
   `transaction_ends`, `transaction_coordinator`; `marker_writes`, `transaction_verification`, `transaction_queries`;
   `coordinator_lookup`
