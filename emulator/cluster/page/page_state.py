@@ -44,7 +44,7 @@ def page_state(
         "faults": {fault["id"]: fault for fault in _faults(status["faults"])},
         "logs": {place: dict(nodes) for place, nodes in logs.items()},
         "findings": [dict(finding) for finding in findings],
-        "story": [dict(step) for step in story],
+        "story": list(story),
     }  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from emulator.cluster import control_requests as r
 from emulator.faults.link_fault_kinds import LinkFault, ends_of
 from emulator.faults.link_words import words_of
 from emulator.scenario import scenario_model as m
+from emulator.scenario.quorum_steps import controller_node
 from emulator.topology import Topology
 from protocol.ids import BrokerId, topic_partition_of
 
@@ -38,11 +39,11 @@ def request_of(step: m.AnyStep, topology: Topology, first: str) -> Request | Non
         case m.StopWorkload(name=name):
             return ["workload", "stop", *([name] if name else [])], r.StopWorkload(name)
         case m.AddController(controller=number):
-            name = f"controller-{number}"
-            return ["add-controller", name], r.AddController(name)
+            name = controller_node(topology, number)
+            return [step.VERB, name], r.AddController(name)
         case m.RemoveController(controller=number):
-            name = f"controller-{number}"
-            return ["remove-controller", name], r.RemoveController(name)
+            name = controller_node(topology, number)
+            return [step.VERB, name], r.RemoveController(name)
         case m.AdminStep():
             return _admin(step)
         case _:
@@ -83,7 +84,7 @@ def _place(partition: str | None, first: str) -> tuple[str, int]:
 
 
 def _az(client: str, topology: Topology) -> str:
-    return next((node.az for node in topology.nodes if node.name == client), "")
+    return topology.node(client).az if client else ""
 
 
 def _options(**given: Any) -> list[str]:
@@ -92,7 +93,7 @@ def _options(**given: Any) -> list[str]:
     for name, value in given.items():
         if value is True:
             words.append(f"--{name.replace('_', '-')}")
-        elif value not in (None, "", False):
+        elif value is not None and value is not False and value != "":
             words += [f"--{name.replace('_', '-')}", str(value)]
     return words
 
@@ -105,7 +106,7 @@ def _produce(step: m.Produce, topology: Topology, first: str) -> Request | None:
     broker = BrokerId(step.broker) if isinstance(step.broker, int) else None
     idempotent, az = bool(step.idempotent), _az(step.client, topology)
     words = ["produce", topic, *step.values, *_options(
-        partition=partition or None, acks=_ACKS.get(acks, str(acks)), broker=None if broker is None else str(broker),
+        partition=partition or None, acks=_ACKS.get(acks, str(acks)), broker=broker,
         retries=step.retries or None, timeout_ms=step.timeout_ms, idempotent=idempotent,
         client_version=step.client_version, az=az,
     )]  # fmt: skip
@@ -121,7 +122,7 @@ def _consume(step: m.Fetch, topology: Topology, first: str) -> Request:
     broker = BrokerId(step.broker) if isinstance(step.broker, int) else None
     az, isolation = _az(step.client, topology), "read_committed" if step.committed else "read_uncommitted"
     words = ["consume", topic, *_options(
-        partition=partition or None, offset=step.offset or None, broker=None if broker is None else str(broker), az=az,
+        partition=partition or None, offset=step.offset or None, broker=broker, az=az,
         isolation=isolation if step.committed else None,
     )]  # fmt: skip
     return words, r.Consume(topic, partition, step.offset, broker=broker, az=az, isolation=isolation)  # type: ignore[arg-type]
@@ -135,7 +136,7 @@ def _workload(step: m.Workload, first: str) -> Request | None:
     of_transactions = bool(step.transactional_id)
     words = ["workload", "start", topic, *_options(
         name=step.name, rate=f"{step.rate_per_s:g}", acks=None if acks is None else _ACKS.get(acks, str(acks)),
-        retries=step.retries if step.retries is None else str(step.retries), client_version=step.client_version,
+        retries=step.retries, client_version=step.client_version,
         value_bytes=step.value_bytes or None, keys=step.keys or None, transactional_id=step.transactional_id,
         records_per_transaction=step.records_per_transaction if of_transactions else None,
         abort_ratio=step.abort_ratio or None,
