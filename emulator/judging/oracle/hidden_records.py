@@ -1,7 +1,7 @@
 """Records hidden from consumers: markers; at read_committed those of aborted transactions."""
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from operator import itemgetter
 from typing import Final
 
@@ -13,8 +13,6 @@ READ_COMMITTED: Final = "read_committed"
 
 Ranges = list[tuple[int, int]]
 """Offsets [first, last] of batches."""
-Markers = dict[int, list[tuple[int, BatchKind]]]
-"""{producer id: offsets and kinds of its markers, in order}"""
 TransactionalLogs = dict[TopicPartition, list[TransactionalBatch]]
 
 
@@ -38,59 +36,51 @@ class HiddenRecords:
 
     def __init__(self, truth: Truth) -> None:
         self._ever = truth.ever_transactional
-        self._hidden: dict[TopicPartition, tuple[Ranges, Ranges, Ranges]] = {}
-        self._markers: dict[TopicPartition, Markers] = {}
+        self._known: dict[TopicPartition, _Hidden] = {}
 
     def hides_all(self, topic_partition: TopicPartition, first: int, last: int, isolation: str) -> bool:
         """Whether each record in [first, last] is hidden from a consumer with that isolation."""
-        markers, _, hidden = self._of(topic_partition)
-        return _covered(hidden if isolation == READ_COMMITTED else markers, first, last)
+        hidden = self._of(topic_partition)
+        return _covered(hidden.all if isolation == READ_COMMITTED else hidden.markers, first, last)
 
     def is_aborted(self, topic_partition: TopicPartition, offset: int) -> bool:
         """Whether the record is of an aborted transaction."""
-        return _covered(self._of(topic_partition)[1], offset, offset)
+        return _covered(self._of(topic_partition).aborted, offset, offset)
 
     def ends_below(self, topic_partition: TopicPartition, batch: ProducerBatch, offset: int) -> bool:
         """Whether a marker of the batch's producer lies behind it and below `offset`."""
-        found = self._markers.get(topic_partition)
-        if found is None:
-            found = self._markers[topic_partition] = _markers(self._ever.get(topic_partition, ()))
-        marker = _marker_behind(found, batch)
+        marker = self._of(topic_partition).marker_behind(batch)
         return marker is not None and marker[0] < offset
 
-    def _of(self, topic_partition: TopicPartition) -> tuple[Ranges, Ranges, Ranges]:
-        """(markers, records of aborted transactions, both)"""
-        ranges = self._hidden.get(topic_partition)
-        if ranges is None:
-            batches = self._ever.get(topic_partition, ())
-            markers = [(one.first, one.last) for one in batches if one.kind != "data"]
-            aborted = [(one.first, one.last) for one in _aborted(batches)]
-            ranges = self._hidden[topic_partition] = _joined(markers), _joined(aborted), _joined(markers + aborted)
-        return ranges
+    def _of(self, topic_partition: TopicPartition) -> "_Hidden":
+        hidden = self._known.get(topic_partition)
+        if hidden is None:
+            hidden = self._known[topic_partition] = _Hidden(self._ever.get(topic_partition, ()))
+        return hidden
 
 
-def _markers(batches: Collection[ProducerBatch]) -> Markers:
-    found: Markers = {}
-    for one in sorted(batches, key=lambda one: (one.first, one.kind)):
-        if one.kind != "data":
-            found.setdefault(one.producer_id, []).append((one.first, one.kind))
-    return found
+class _Hidden:
+    """Hidden records of one partition: markers, those of aborted transactions, and both."""
 
+    def __init__(self, batches: Collection[ProducerBatch]) -> None:
+        self._by_producer: dict[int, list[tuple[int, BatchKind]]] = {}
+        """{producer id: offsets and kinds of its markers, in order}"""
+        markers = sorted((one for one in batches if one.kind != "data"), key=lambda one: (one.first, one.kind))
+        for one in markers:
+            self._by_producer.setdefault(one.producer_id, []).append((one.first, one.kind))
+        of_markers = [(one.first, one.last) for one in markers]
+        of_aborted = [(one.first, one.last) for one in batches if self._is_aborted(one)]
+        self.markers, self.aborted, self.all = map(_joined, (of_markers, of_aborted, of_markers + of_aborted))
 
-def _marker_behind(markers: Markers, batch: ProducerBatch) -> tuple[int, BatchKind] | None:
-    """The next marker of a batch's producer; of two logs' markers at one offset, ABORT."""
-    of_producer = markers.get(batch.producer_id, [])
-    place = bisect_right(of_producer, batch.first, key=itemgetter(0))
-    return of_producer[place] if place < len(of_producer) else None
+    def marker_behind(self, batch: ProducerBatch) -> tuple[int, BatchKind] | None:
+        """The next marker of a batch's producer; of two logs' markers at one offset, ABORT."""
+        of_producer = self._by_producer.get(batch.producer_id, [])
+        place = bisect_right(of_producer, batch.first, key=itemgetter(0))
+        return of_producer[place] if place < len(of_producer) else None
 
-
-def _aborted(batches: Collection[ProducerBatch]) -> Iterator[ProducerBatch]:
-    """Data whose producer's next marker is ABORT."""
-    markers = _markers(batches)
-    for one in batches:
-        marker = _marker_behind(markers, one) if one.kind == "data" else None
-        if marker is not None and marker[1] == "abort":
-            yield one
+    def _is_aborted(self, batch: ProducerBatch) -> bool:
+        marker = self.marker_behind(batch) if batch.kind == "data" else None
+        return marker is not None and marker[1] == "abort"
 
 
 def _joined(ranges: list[tuple[int, int]]) -> Ranges:

@@ -36,9 +36,11 @@ class EverHeld:
                 self._add_transactional(segment, header, files)
 
     def _add_transactional(self, segment: Segment, header: BatchHeader, files: MemoryFiles) -> None:
-        with files.unwatched():
-            first, behind = header.base_offset, header.last_offset + 1
-            data = segment.read(first, behind, header.size_bytes, at_least_one=True)
+        data = b""
+        if header.is_control:  # the marker's kind is in its record
+            with files.unwatched():
+                first, behind = header.base_offset, header.last_offset + 1
+                data = segment.read(first, behind, header.size_bytes, at_least_one=True)
         batch = producer_batch(header, data, 0)
         if batch is not None:
             self.transactional.add(batch)
