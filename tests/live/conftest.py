@@ -99,6 +99,17 @@ class Live:
                 found += [msgspec.json.decode(line) for line in whole.splitlines()]
         return sorted(found, key=lambda event: event["seq"])
 
+    def led(self, broker: int, topic: str = "t", number: int = 0) -> bool:
+        """Whether that broker has begun to lead the partition.
+
+        ZooKeeper has its new leader earlier: before the controller's LeaderAndIsr has reached the broker.
+        """
+        return any(
+            (event["topic"], event["partition"], event["role"]) == (topic, number, "leader")
+            for event in self.events(f"broker-{broker}", 1)
+            if event["event"] == "role_changed"
+        )
+
     def bring_back(self, limit_s: float = PATIENCE_S) -> None:
         """Resumes paused nodes and starts dead ones, again if need be.
 
