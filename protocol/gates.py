@@ -152,11 +152,40 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     13 and later have topic ids, 15 and later a broker epoch, which brokers with ZooKeeper do not check.
     """
     consumer_fetch_version: Annotated[
-        int, Gate(steps=(("0.8.2", 0), ("0.10.2", 12)), source="Fetcher.createFetchRequests, ConsumerFetcherThread")
+        int,
+        Gate(
+            steps=(("0.8.2", 0), ("0.10.2", 10), ("2.3", 11), ("2.7", 12)),
+            source="Fetcher.createFetchRequests, ConsumerFetcherThread",
+        ),
     ]
     """Version of a consumer's FETCH.
 
-    0 in 0.8.2, which has only the old consumer. From 3 on all are alike here.
+    0 in 0.8.2, which has only the old consumer. From 3 to 10 all are alike here; 11 has the consumer's rack (KIP-392).
+    """
+    consumers_read_from_followers: Annotated[
+        bool, Gate(since="2.4", source="KIP-392, ReplicaManager.fetchMessages: fetchOnlyFromLeader")
+    ]
+    """A follower answers a consumer's FETCH from version 11 on."""
+    absent_replica_is_not_available: Annotated[
+        bool, Gate(since="2.4", until="2.5", source="ReplicaManager.getPartitionOrError: expectLeader")
+    ]
+    """Such a consumer gets REPLICA_NOT_AVAILABLE from a broker without the replica.
+
+    In other versions it gets NOT_LEADER_OR_FOLLOWER.
+    """
+    preferred_replica_is_in_sync: Annotated[bool, Gate(since="3.3", source="KAFKA-14372, 3.3.2")]
+    """The leader names only followers in the ISR; before, any with the requested offset."""
+    answers_at_once_with_preferred_replica: Annotated[bool, Gate(since="3.2", source="KAFKA-13767")]
+    """A response that names a replica is due at once; before, it was parked as an empty one."""
+    follower_completes_parked_fetches: Annotated[bool, Gate(since="3.3", source="KAFKA-14334, 3.3.2")]
+    """A follower checks parked fetches when its high watermark advances.
+
+    Before, they waited for their deadline.
+    """
+    client_forgets_preferred_replica: Annotated[bool, Gate(since="3.3", source="KAFKA-14379, 3.3.2")]
+    """Any error or lost connection sends a consumer back to the leader.
+
+    Before, only an offset out of range did.
     """
     fences_by_epoch: Annotated[
         bool, Gate(since="2.1", by="protocol", source="AbstractFetcherThread.fetchTruncatingPartitions")

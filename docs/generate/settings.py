@@ -136,8 +136,9 @@ def _default(setting: Setting) -> str:
 
 
 def _modelled(group: Group, setting: Setting) -> tuple[object, ...]:
-    row = (_default(setting), setting.unit, allowed(setting), lifetime(setting), updates(setting))
-    return (code(setting.name), *row)
+    bears = group.bears.get(setting.name)
+    values = allowed(setting) + (f"; not modelled: {bears.words}" if bears else "")
+    return code(setting.name), _default(setting), setting.unit, values, lifetime(setting), updates(setting)
 
 
 def _not_modelled(group: Group, setting: Setting) -> tuple[object, ...]:

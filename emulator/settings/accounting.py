@@ -145,11 +145,9 @@ def _judged(it: Everything) -> Iterator[NotModelled | SetHere | str]:
     """Given settings that are not modelled or set elsewhere, and names of those without effect."""
     brokers = {broker: brokers_in_force(it.version, values_of(it.of_broker(broker))) for broker in it.brokers}
     anywhere = brokers_in_force(it.version, values_of(it.of(BROKER)))
-    clients = [(PRODUCER, it.of(PRODUCER)), (CONSUMER, it.of(CONSUMER)), *it.clients]
-    racks = any("client.rack" in own for scope, own in clients if scope == CONSUMER)
 
     def around(values: Mapping[str, Any], topic: Mapping[str, Any]) -> Around:
-        return Around(version=it.version, broker=values, topic=topic, racks=racks)
+        return Around(version=it.version, broker=values, topic=topic)
 
     topics = values_of(it.of(TOPIC))
     for key, given in it.cluster.items():
@@ -183,12 +181,14 @@ def _one(setting: Setting, given: Given, around: Around) -> Iterator[NotModelled
         yield SetHere(setting.key, group.why, given.where)
     if group.standing == WITHOUT_BEARING:
         yield setting.key
-    if group.standing != NOT_MODELLED:
+    bears = group.bears.get(setting.name)
+    if bears is None:
         return
     from_ms = None
     if given.value != setting.default_in(around.version):
-        from_ms = group.bears[setting.name].from_ms(given.value, around)
+        from_ms = bears.from_ms(given.value, around)
     if from_ms is None:
-        yield setting.key
+        if group.standing == NOT_MODELLED:
+            yield setting.key
     else:
         yield NotModelled(setting.key, given.value, group.checks, group.why, from_ms, given.where)

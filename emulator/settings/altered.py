@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from emulator.settings.bearing import NOT_MODELLED, SET_HERE, Around
+from emulator.settings.bearing import SET_HERE, Around
 from emulator.settings.in_force import brokers_in_force, topics_in_force
 from emulator.settings.setting import TOPIC, Setting, Value
 from emulator.settings.setting_registry import BY_SCOPE, GROUP_OF, UnusableSetting, nearest_setting, usable_value
@@ -175,9 +175,10 @@ def _check_bearing(setting: Setting, value: Value, around: Around) -> None:
     group = GROUP_OF[setting.key]
     if group.standing == SET_HERE:
         raise Unalterable(ErrorCode.POLICY_VIOLATION, f"{setting.name} is set here: {group.why}")
-    if group.standing != NOT_MODELLED or value == setting.default_in(around.version):
+    bears = group.bears.get(setting.name)
+    if bears is None or value == setting.default_in(around.version):
         return
-    from_ms = group.bears[setting.name].from_ms(value, around)
+    from_ms = bears.from_ms(value, around)
     if from_ms is not None and from_ms < DAY_MS:
         why = f"{setting.name}={value} is not emulated: {group.why}"
         raise Unalterable(ErrorCode.POLICY_VIOLATION, why)

@@ -35,14 +35,12 @@ ALL = tuple(CHECKS)
 class Around(msgspec.Struct, frozen=True, kw_only=True):
     """Other settings in force beside a value.
 
-    `broker`: by Kafka's names, defaults included; `topic`: a topic's own, for a topic's value; `racks`: consumers
-    have a client.rack.
+    `broker`: by Kafka's names, defaults included; `topic`: a topic's own, for a topic's value.
     """
 
     version: str
     broker: Mapping[str, Any]
     topic: Mapping[str, Any] = {}
-    racks: bool = False
 
     def of_log(self, of_topic: str, *of_broker: tuple[str, float]) -> float:
         """A log's own value of `of_topic`, else the first of `of_broker` (name, factor) that is set.
@@ -87,8 +85,8 @@ def from_itself(words: str = "in a run as long as that") -> Bears:
 class Group(msgspec.Struct, frozen=True):
     """Settings of one subject and standing.
 
-    `why`: one sentence. `checks`: checks that settings which are not modelled can change, and `bears`: {name: values
-    that can}.
+    `why`: one sentence. `bears`: {name: values that are not modelled and can change a run}, and `checks`: the checks
+    whose result they can change. A modelled setting may have such values, too.
     """
 
     title: str
@@ -101,6 +99,13 @@ class Group(msgspec.Struct, frozen=True):
 
 def modelled(title: str, *settings: Setting, scope: str = BROKER) -> Group:
     return Group(title, MODELLED, "", _of(scope, settings))
+
+
+def modelled_in_part(
+    title: str, why: str, checks: tuple[str, ...], *given: tuple[Setting, Bears], scope: str = BROKER
+) -> Group:
+    """Modelled settings, some of whose values are not."""
+    return msgspec.structs.replace(not_modelled(title, why, checks, *given, scope=scope), standing=MODELLED)
 
 
 def without_bearing(title: str, why: str, *settings: Setting, scope: str = BROKER) -> Group:

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from protocol.ids import EPOCH_UNKNOWN, FIRST_OFFSET, NO_OFFSET, BrokerId
+from protocol.ids import EPOCH_UNKNOWN, FIRST_OFFSET, NO_BROKER, NO_OFFSET, BrokerId
 from protocol.messages.message_base import (
     RESPONSE,
     Broker32,
@@ -38,6 +38,8 @@ READ_COMMITTED: Final = 1
 """Isolation levels of consumers, in Fetch and ListOffsets (KIP-98)."""
 PLAIN_PRODUCE_VERSION: Final = 8
 """Version of Produce that clients without transactions send."""
+LEADERS_FETCH_VERSION: Final = 10
+"""Version of Fetch of clients that read from leaders alone: the newest without a rack."""
 UNKNOWN_REPLICA_ID: Final = BrokerId(-2)
 """Replica id in OffsetForLeaderEpoch before version 3, which has no such field."""
 
@@ -125,6 +127,7 @@ class FetchRequest(Message):
     partitions: list[FetchPartition]
     broker_epoch: Annotated[Int64, unit("offset", "from version 15; -1 unknown")] = -1
     isolation: Annotated[Isolation, unit("isolation level", since=4)] = READ_UNCOMMITTED
+    rack: Annotated[Text, unit("rack", "of a consumer; empty: unknown", since=11)] = ""
 
 
 class DivergingEpoch(msgspec.Struct):
@@ -146,7 +149,8 @@ class FetchedPartition(msgspec.Struct, omit_defaults=True):
 
     `incomplete`: up to version 2, the first message exceeds the requested size. Kafka sends its beginning; here there
     are no records. `topic_id`: as in a produce's result. `last_stable_offset` -1: the high watermark. `aborted`:
-    transactions whose records a consumer with isolation 1 drops.
+    transactions whose records a consumer with isolation 1 drops. `preferred_replica`: the follower to read from, in a
+    response without records (KIP-392); -1: this broker.
     """
 
     topic: str
@@ -160,6 +164,7 @@ class FetchedPartition(msgspec.Struct, omit_defaults=True):
     topic_id: str = ""
     last_stable_offset: Annotated[Offset64, unit("offset", since=4)] = NO_OFFSET
     aborted: Annotated[list[AbortedTransaction], unit("transactions", since=4)] = []
+    preferred_replica: Annotated[Broker32, unit("broker id", since=11)] = NO_BROKER
 
 
 @register

@@ -106,6 +106,7 @@ def test_gates_and_events_that_semantics_names_exist(
     clients |= {"enable.auto.commit", "auto.commit.interval.ms", "default.api.timeout.ms", "session.timeout.ms"}
     clients |= {"heartbeat.interval.ms", "max.poll.interval.ms", "reconnect.backoff.ms", "reconnect.backoff.max.ms"}
     clients |= {"socket.connection.setup.timeout.ms", "socket.connection.setup.timeout.max.ms", "max.block.ms"}
+    clients |= {"fetch.max.wait.ms", "metadata.max.age.ms"}
     assert settings - set(REGISTRY) - clients == settings_of_others - set(REGISTRY)
 
 

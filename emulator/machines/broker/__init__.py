@@ -8,8 +8,8 @@
 - one partition: `remote_replica`, `partition_lock`, `partition`, `controller_channel`, `alter_isr`,
   `isr_notifications`, `isr_writes`
 - all partitions: `broker_metadata`, `log_directories`, `directory_checkpoints`, `replica_manager`
-- requests of clients and followers: `delayed_produce`, `appends`, `fetch_reads`, `delayed_fetch`,
-  `fetches`, `offset_queries`, `log_dir_queries`, `record_deletions`
+- requests of clients and followers: `delayed_produce`, `appends`, `read_replica_selection`, `fetch_reads`,
+  `delayed_fetch`, `fetches`, `offset_queries`, `log_dir_queries`, `record_deletions`
 - automatic creation of topics: `topic_auto_creation`
 - groups: `group_state`, `group_rebalance`, `group_membership` (members), `group_administration`; `offset_cache`,
   `group_records`, `group_coordinator` (the offsets topic), `group_statuses`

@@ -18,11 +18,11 @@ from protocol.work import Work
 class DelayedFetch(Delayed):
     """A delayed fetch.
 
-    `fetch` is the body of `request`. Partitions in `unassigned` count as empty, though they are part of the final
-    read (DelayedFetch: an unknown offset).
+    `fetch` is the body of `request`. Partitions in `unread` count as empty, though they are part of the final read
+    (DelayedFetch: an unknown offset).
     """
 
-    __slots__ = ("_fetch", "_reads", "_replicas", "_unassigned")
+    __slots__ = ("_fetch", "_leader_alone", "_reads", "_replicas", "_unread")
 
     def __init__(
         self,
@@ -30,11 +30,12 @@ class DelayedFetch(Delayed):
         fetch: FetchRequest,
         reads: Reads,
         replicas: Replicas,
-        unassigned: frozenset[TopicPartition] = frozenset(),
+        unread: frozenset[TopicPartition] = frozenset(),
     ) -> None:
         super().__init__(request)
         self._fetch = fetch
-        self._unassigned = unassigned
+        self._unread = unread
+        self._leader_alone = reads.reads_leader_alone(fetch, request.version)
         self._reads = reads
         self._replicas = replicas
 
@@ -83,9 +84,9 @@ class DelayedFetch(Delayed):
 
     def _readable(self, entry: FetchPartition, partition: Partition | None) -> int | None:
         """Readable bytes; None: a response is due at once (1.9: not leader, fenced, diverging)."""
-        if self._unassigned and (entry.topic, entry.partition) in self._unassigned:
+        if self._unread and (entry.topic, entry.partition) in self._unread:
             return 0
-        if partition is None or partition.log is None or not partition.leads:
+        if partition is None or partition.log is None or (self._leader_alone and not partition.leads):
             return None
         if entry.current_leader_epoch != partition.leader_epoch and fence(partition, entry.current_leader_epoch):
             return None

@@ -1,4 +1,8 @@
-"""Reads of a fetch, partition by partition, and its response. Semantics 1.2, 1.9."""
+"""Reads of a fetch, partition by partition, and its response. Semantics 1.2, 1.9.
+
+From 2.4 on a follower answers consumers, too (semantics 1.11): up to its own high watermark, in the leader epoch that
+it follows.
+"""
 
 from typing import Final
 
@@ -6,12 +10,13 @@ from emulator.machines.broker.broker_context import BrokerContext
 from emulator.machines.broker.broker_state import Read
 from emulator.machines.broker.leader_epochs import UNDEFINED
 from emulator.machines.broker.partition import Partition
+from emulator.machines.broker.read_replica_selection import RACK_AWARE, preferred_read_replica
 from emulator.machines.broker.replica_manager import Replicas
 from emulator.machines.broker.request_channel import Request
 from emulator.machines.broker.settings import LONG_MAX
 from emulator.storage.files import StorageError
 from protocol.errors import NO_ERROR, ErrorCode
-from protocol.ids import NO_OFFSET, BrokerId, LeaderEpoch, Offset
+from protocol.ids import NO_OFFSET, BrokerId, LeaderEpoch, Offset, TopicPartition
 from protocol.messages.replication_messages import (
     READ_COMMITTED,
     AbortedTransaction,
@@ -27,6 +32,8 @@ FIRST_WITH_PROGRESS = 3
 """First version of FETCH that returns at least one whole batch (KIP-74)."""
 FIRST_WITH_LOG_START = 5
 """First version of FETCH with the log starts of leader and follower (KIP-107)."""
+FIRST_WITH_RACK = 11
+"""First version of FETCH with the consumer's rack (KIP-392)."""
 
 
 class Reads:
@@ -36,6 +43,7 @@ class Reads:
         self._context = context
         self._replicas = replicas
         self.waits_for_locks: Final = context.gates.fetch_blocks_on_partition_lock
+        self._selects: Final = context.settings.replica_selector_class == RACK_AWARE
 
     def of(self, fetch: FetchRequest, version: int) -> Work[list[Read]]:
         """Read all partitions in turn; from 2.1 each waits for its lock (semantics 1.6).
@@ -48,13 +56,16 @@ class Reads:
         left_bytes = LONG_MAX if limited_each else fetch.max_bytes
         first = not limited_each
         partitions, waits_for_locks = self._replicas.partitions, self.waits_for_locks
+        leader_alone = self.reads_leader_alone(fetch, version)
         for entry in fetch.partitions:
             at_ms = self._context.now.mono_ms
             partition = partitions.get((entry.topic, entry.partition))
             if waits_for_locks and partition is not None and partition.lock.held:
                 yield from partition.lock.reading()
                 partition = partitions.get((entry.topic, entry.partition))
-            result, leader_log_end = self._one(fetch, entry, partition, left_bytes, first=first)
+            result, leader_log_end = self._one(
+                fetch, entry, partition, left_bytes, first=first, leader_alone=leader_alone
+            )
             if limited_each:
                 result.incomplete = self._nothing_whole(entry, result, fetch.replica_id)
             elif result.records:
@@ -62,6 +73,11 @@ class Reads:
                 first = False
             reads.append(Read(result, leader_log_end, at_ms))
         return reads
+
+    def reads_leader_alone(self, fetch: FetchRequest, version: int) -> bool:
+        """Whether only the leader answers: a follower, or a consumer's FETCH without a rack."""
+        follower_answers = self._context.gates.consumers_read_from_followers
+        return fetch.replica_id >= 0 or version < FIRST_WITH_RACK or not follower_answers
 
     def _nothing_whole(self, entry: FetchPartition, result: FetchedPartition, replica_id: BrokerId) -> bool:
         """Whether there are requested records, but their first batch does not fit."""
@@ -73,19 +89,33 @@ class Reads:
         return entry.fetch_offset < stop and log.bytes_between(entry.fetch_offset, stop) > 0
 
     def _one(
-        self, fetch: FetchRequest, entry: FetchPartition, partition: Partition | None, left_bytes: int, *, first: bool
+        self,
+        fetch: FetchRequest,
+        entry: FetchPartition,
+        partition: Partition | None,
+        left_bytes: int,
+        *,
+        first: bool,
+        leader_alone: bool,
     ) -> tuple[FetchedPartition, Offset]:
         topic_partition = (entry.topic, entry.partition)
         if partition is None:
-            return FetchedPartition(*topic_partition, self._replicas.error_if_not_leader(topic_partition)), NO_OFFSET
+            return FetchedPartition(*topic_partition, self._absent(topic_partition, leader_alone)), NO_OFFSET
         error, log = NO_ERROR, partition.log
         if entry.current_leader_epoch != partition.leader_epoch:
             error = fence(partition, entry.current_leader_epoch)
-        if not error and (log is None or not partition.leads):
-            error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if not error and (log is None or (leader_alone and not partition.leads)):
+            error = self._absent(topic_partition, leader_alone)
         if error or log is None:
             return FetchedPartition(*topic_partition, error), NO_OFFSET
         high_watermark, log_end = log.high_watermark, log.log_end
+        if fetch.rack and not leader_alone and self._selects and partition.leads:
+            live, offset = self._replicas.metadata.live, entry.fetch_offset
+            preferred = preferred_read_replica(partition, live, fetch.rack, offset, self._context.gates)
+            if preferred is not None:
+                result = FetchedPartition(*topic_partition, NO_ERROR, high_watermark, log.log_start)
+                result.preferred_replica = preferred
+                return result, log_end
         if entry.last_fetched_epoch >= 0:
             epoch, end = log.epochs.end_offset_for(entry.last_fetched_epoch, log_end)
             if epoch < entry.last_fetched_epoch or end < entry.fetch_offset:
@@ -124,15 +154,26 @@ class Reads:
             result.aborted = [AbortedTransaction(one.producer_id, one.first_offset) for one in aborted]
         return result, log_end
 
+    def _absent(self, topic_partition: TopicPartition, leader_alone: bool) -> ErrorCode:
+        """Error at a broker that does not lead, or has no replica that could answer."""
+        error = self._replicas.error_if_not_leader(topic_partition)
+        if leader_alone or error != ErrorCode.NOT_LEADER_OR_FOLLOWER:
+            return error
+        absent = self._context.gates.absent_replica_is_not_available
+        return ErrorCode.REPLICA_NOT_AVAILABLE if absent else error
+
     # --- answering ---
 
     def are_enough(self, fetch: FetchRequest, reads: list[Read]) -> bool:
         """Whether a response is due: enough bytes, or a result that is due at once."""
         size_bytes = 0
         for read in reads:
-            if read.result.error or read.result.diverging_epoch is not None:  # the response is due at once
+            result = read.result
+            if result.error or result.diverging_epoch is not None:  # the response is due at once
                 return True
-            size_bytes += len(read.result.records)
+            if result.preferred_replica >= 0 and self._context.gates.answers_at_once_with_preferred_replica:
+                return True
+            size_bytes += len(result.records)
         return size_bytes >= fetch.min_bytes
 
     def answer(self, request: Request, reads: list[Read]) -> None:

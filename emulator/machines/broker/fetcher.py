@@ -309,7 +309,8 @@ class ReplicaFetcher:
             return
         for header in headers:
             partition.appended(header, as_leader=False)
-        partition.follow_high_watermark(result.high_watermark)
+        if partition.follow_high_watermark(result.high_watermark) and gates.follower_completes_parked_fetches:
+            self._check_parked_fetches(partition)
         lag = result.high_watermark - log.log_end
         is_first, state.lag = state.lag < 0, lag if lag > 0 else 0
         if gates.fetch_version >= FIRST_WITH_LOG_START and result.log_start > log.log_start:
@@ -329,6 +330,11 @@ class ReplicaFetcher:
             state.last_fetched_epoch = EPOCH_UNKNOWN
         if result.diverging_epoch is not None:
             self._cut_at(partition, topic_partition, state, result.diverging_epoch)
+
+    def _check_parked_fetches(self, partition: Partition) -> None:
+        """Check consumers' fetches that are parked at this follower."""
+        if partition.parked_fetches:
+            self._context.threads.start("fetcher", "completing", partition.check_parked_fetches())
 
     def _cut_at(
         self, partition: Partition, topic_partition: TopicPartition, state: FetchState, diverging: DivergingEpoch

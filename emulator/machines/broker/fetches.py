@@ -1,4 +1,4 @@
-"""Fetch at the leader: followers read to the log end, consumers to the high watermark.
+"""Fetch: followers read to the leader's log end, consumers to the high watermark.
 
 Semantics 1.2, 1.9. A follower's fetch at offset f also reports that it holds all records below f. The order
 matters: the leader reads the high watermark before it uses that report. So a response sent at once carries the old
@@ -46,12 +46,14 @@ class Fetches:
         response wait for a locked partition (semantics 1.6).
         """
         reads = yield from self._reads.of(fetch, request.version)
-        unassigned: frozenset[TopicPartition] = frozenset()
+        unread = frozenset(
+            (read.result.topic, read.result.partition) for read in reads if read.result.preferred_replica >= 0
+        )
         owed = self._reads.owe_high_watermark(fetch, reads)
         if fetch.replica_id >= 0:
             self._tell_out_of_range(fetch, reads, request.correlation_id)
             try:
-                unassigned = yield from self._note_progress(fetch, reads, request.version >= FIRST_WITH_LOG_START)
+                unread = yield from self._note_progress(fetch, reads, request.version >= FIRST_WITH_LOG_START)
             except (SessionExpired, NotAssigned):
                 error = ErrorCode.UNKNOWN_SERVER_ERROR
                 request.answer(FetchResponse([FetchedPartition(p.topic, p.partition, error) for p in fetch.partitions]))
@@ -59,7 +61,7 @@ class Fetches:
         if owed or fetch.max_wait_ms <= 0 or not fetch.partitions or self._reads.are_enough(fetch, reads):
             self._reads.answer(request, reads)
             return
-        delayed = DelayedFetch(request, fetch, self._reads, self._replicas, unassigned)
+        delayed = DelayedFetch(request, fetch, self._reads, self._replicas, unread)
         # More may be there than at the read: joining the ISR takes a while.
         work = self._purgatory.check(delayed)
         if work is not None:

@@ -254,13 +254,18 @@ class Partition:
         self._moved(reached)
         return True
 
-    def follow_high_watermark(self, leaders: Offset) -> None:
-        """Set a follower's high watermark: the leader's, clamped to the own log. May move back."""
+    def follow_high_watermark(self, leaders: Offset) -> bool:
+        """Set a follower's high watermark: the leader's, clamped to the own log. May move back.
+
+        Whether it has moved.
+        """
         log = self.the_log
         if not log.log_start <= leaders <= log.log_end:
             leaders = max(log.log_start, min(leaders, log.log_end))
-        if leaders != log.high_watermark:
-            self._moved(leaders)
+        if leaders == log.high_watermark:
+            return False
+        self._moved(leaders)
+        return True
 
     def _moved(self, high_watermark: Offset) -> None:
         log = self.the_log

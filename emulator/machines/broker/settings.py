@@ -23,6 +23,7 @@ class BrokerSettings(msgspec.Struct, frozen=True, kw_only=True):
     replica_fetch_response_max_bytes: int = 10_485_760
     replica_fetch_backoff_ms: int = 1_000
     replica_socket_timeout_ms: int = 30_000
+    replica_selector_class: str = ""
     replica_high_watermark_checkpoint_interval_ms: int = 5_000
     controller_socket_timeout_ms: int = 30_000
     request_timeout_ms: int = 30_000

@@ -6,7 +6,7 @@ Clients from 2.2 on reject a leader of an older epoch than the newest known one.
 at consumers, with an offset (semantics 6; Kafka's Metadata.lastSeenLeaderEpochs).
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from emulator.machines.client.client_settings import ClientSettings
 from emulator.machines.client.client_state import Failure, Leader
@@ -22,11 +22,15 @@ TOPICS_MAX = 10_000
 
 
 class _Partition:
-    __slots__ = ("epoch", "leader")
+    __slots__ = ("epoch", "leader", "offline", "replicas")
 
-    def __init__(self, leader: BrokerId, epoch: LeaderEpoch) -> None:
+    def __init__(
+        self, leader: BrokerId, epoch: LeaderEpoch, replicas: Collection[int], offline: Collection[int]
+    ) -> None:
         self.leader = leader
         self.epoch = epoch
+        self.replicas = replicas
+        self.offline = offline
 
 
 class MetadataCache:
@@ -89,6 +93,16 @@ class MetadataCache:
         leader = self.leader(topic, partition)
         newest = self._newest_epochs.get((topic, partition))
         return None if leader is None or newest not in (None, leader.epoch) else leader
+
+    def online(self, topic: str, partition: int, broker: BrokerId, *, of_replicas: bool) -> str | None:
+        """The node of a replica (Cluster.nodeIfOnline); None: it is offline, or unknown.
+
+        `of_replicas`: or no replica of the partition any more (from 3.3.2 on).
+        """
+        known = self._partitions.get((topic, partition))
+        if known is None or broker in known.offline or (of_replicas and broker not in known.replicas):
+            return None
+        return self._nodes.get(broker)
 
     def epoch(self, topic: str, partition: int) -> LeaderEpoch:
         """The newest known leader epoch, -1 unknown."""
@@ -159,18 +173,20 @@ class MetadataCache:
         """Update one partition (Metadata.updateLatestMetadata, before 2.6 updatePartitionInfo)."""
         topic_partition = (metadata.topic, metadata.partition)
         epoch = metadata.leader_epoch if reliable else EPOCH_UNKNOWN
+        placed = (metadata.replicas, metadata.offline_replicas)
         if not self._settings.rejects_older_epochs:
-            self._partitions[topic_partition] = _Partition(metadata.leader, epoch)
+            self._partitions[topic_partition] = _Partition(metadata.leader, epoch, *placed)
         elif epoch < 0:
             if self._settings.epochless_forgets_all:
                 self._newest_epochs.clear()
             self._newest_epochs.pop(topic_partition, None)
-            self._partitions[topic_partition] = _Partition(metadata.leader, EPOCH_UNKNOWN)
+            self._partitions[topic_partition] = _Partition(metadata.leader, EPOCH_UNKNOWN, *placed)
         elif epoch >= self.epoch(*topic_partition):
             self._newest_epochs[topic_partition] = epoch
-            self._partitions[topic_partition] = _Partition(metadata.leader, epoch)
+            self._partitions[topic_partition] = _Partition(metadata.leader, epoch, *placed)
         elif self._settings.rejected_hides_leader and topic_partition in self._partitions:
-            self._partitions[topic_partition] = _Partition(self._partitions[topic_partition].leader, epoch)
+            known = self._partitions[topic_partition]
+            self._partitions[topic_partition] = _Partition(known.leader, epoch, known.replicas, known.offline)
 
     def _forget(self, topic: str) -> None:
         """Forget a topic that the broker does not know.

@@ -124,7 +124,15 @@ class ConsumerSettings(ClientSettings, frozen=True, kw_only=True, forbid_unknown
     """Version of its FETCH. Not a setting.
 
     Below 3 it cannot read a message that is larger than max.partition.fetch.bytes.
+    Below 11 it reads from leaders alone.
     """
+    client_rack: str = ""
+    """Its AZ: a leader with a RackAwareReplicaSelector names a replica there (KIP-392).
+
+    Empty: it reads from leaders.
+    """
+    forgets_preferred_replica: bool = True
+    """Gate `client_forgets_preferred_replica`. Not a setting either."""
     group_id: str = ""
     """Empty: the consumer commits nothing, and begins at its reset policy's offset."""
     enable_auto_commit: bool = True
@@ -291,6 +299,8 @@ def _behaviour(version: str) -> dict[str, Any]:
     """Behaviour of a version's consumer with positions and its group."""
     gates = gates_for(version)
     return {
+        "fetch_version": gates.consumer_fetch_version,
+        "forgets_preferred_replica": gates.client_forgets_preferred_replica,
         "gives_what_precedes_damage": gates.client_gives_what_precedes_damage,
         "reports_truncation": gates.client_reports_truncation,
         "validates_epochs": gates.consumer_epoch_validation,

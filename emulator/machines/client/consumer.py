@@ -1,6 +1,7 @@
-"""Kafka's Java consumer with assigned partitions: it reads what leaders expose to consumers.
+"""Kafka's Java consumer with assigned partitions: it reads what brokers expose to consumers.
 
-One fetch at a time goes to each leader, for all readable partitions. Errors follow semantics 6 ("Consumer"):
+One fetch at a time goes to each leader, for all readable partitions; from 2.4 on, with a `client.rack`, to the replica
+that the leader names (KIP-392, semantics 1.11). Errors follow semantics 6 ("Consumer"):
 
 - a wrong leader leads to new metadata;
 - an offset out of range leads to `auto.offset.reset`; without a policy reading stops with Java's exception;
@@ -293,7 +294,7 @@ class Consumer:
 
     def _ask(self, now: Now, out: Outbox) -> None:
         to_fetch: dict[str, list[TopicPartition]] = {}
-        leaders: dict[str, Leader] = {}
+        sources: dict[str, Leader] = {}
         may_fetch, may_place = self._may_fetch(), self._may_place()
         for key, position in list(self._positions.items()):
             if position.busy or position.paused or position.state in ("stopped", "looking-up"):
@@ -307,13 +308,30 @@ class Consumer:
             if not is_due(now, position.not_before_ms):
                 continue
             if position.state == "fetching" and may_fetch:
-                to_fetch.setdefault(leader.node, []).append(key)
-                leaders[leader.node] = leader
+                source = self._source(now, key, position, leader)
+                to_fetch.setdefault(source.node, []).append(key)
+                sources[source.node] = source
             elif position.state != "fetching" and may_place and self._connections.ready(now, out, leader.node):
                 self._positioning.ask(now, out, key, position, leader)
         for node, keys in to_fetch.items():
             if not self._fetching.is_under_way(node) and self._connections.ready(now, out, node):
-                self._fetching.ask(now, out, leaders[node], {key: self._positions[key] for key in keys})
+                self._fetching.ask(now, out, sources[node], {key: self._positions[key] for key in keys})
+
+    def _source(self, now: Now, key: TopicPartition, position: Position, leader: Leader) -> Leader:
+        """The replica to fetch from: the preferred one, else the leader.
+
+        The preferred one must be online, and its time not over (Fetcher.selectReadReplica).
+        """
+        if position.preferred < 0:
+            return leader
+        forgets = self._settings.forgets_preferred_replica
+        node = self._metadata.online(*key, position.preferred, of_replicas=forgets)
+        if node is not None and now.mono_ms <= position.preferred_until_ms:
+            return Leader(position.preferred, node, leader.epoch)
+        position.prefer_leader()
+        if node is None and forgets:
+            self._metadata.request_update()
+        return leader
 
     def _set_timer(self, now: Now, out: Outbox) -> None:
         deadlines_ms = [self._connections.next_at_ms(), self._metadata.next_at_ms()]

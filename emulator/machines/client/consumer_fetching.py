@@ -1,4 +1,4 @@
-"""Fetches of a consumer: one at a time to each leader, and the handling of responses.
+"""Fetches of a consumer: one at a time to each broker, and the handling of responses.
 
 Records go to the owner in the order of their offsets. `Trouble` handles errors, except an offset out of range,
 which the policy decides (semantics 6).
@@ -70,20 +70,23 @@ class Fetching:
         self._under_way: set[str] = set()
 
     def is_under_way(self, node: str) -> bool:
-        """Whether a fetch to that leader is under way."""
+        """Whether a fetch to that broker is under way."""
         return node in self._under_way
 
-    def ask(self, now: Now, out: Outbox, leader: Leader, positions: Mapping[TopicPartition, Position]) -> None:
-        """Send one fetch for all of `positions`, whose `leader` is ready."""
+    def ask(self, now: Now, out: Outbox, source: Leader, positions: Mapping[TopicPartition, Position]) -> None:
+        """Send one fetch for all of `positions` to their `source`, which is ready.
+
+        The source is their leader, or a follower in its place.
+        """
         settings = self._settings
         requested = {}
         for key, position in positions.items():
             position.busy = True
             requested[key] = (position, position.generation)
-        self._under_way.add(leader.node)
+        self._under_way.add(source.node)
 
         def answered(now: Now, out: Outbox, answer: Message | Failure) -> None:
-            self._under_way.discard(leader.node)
+            self._under_way.discard(source.node)
             if isinstance(answer, Failure) or self._may_read():
                 take(answer, now, out)
             else:
@@ -99,9 +102,11 @@ class Fetching:
                 position.busy = False
                 if isinstance(answer, Failure):
                     self._trouble.wait(now, position)
+                    if settings.forgets_preferred_replica:
+                        position.prefer_leader()
                 else:
                     result = results.get(key) or FetchedPartition(*key, ErrorCode.UNKNOWN_SERVER_ERROR)
-                    self._fetched(now, out, key, position, result, leader.broker)
+                    self._fetched(now, out, key, position, result, source.broker)
 
         request = FetchRequest(
             replica_id=CONSUMER_REPLICA_ID,
@@ -118,9 +123,10 @@ class Fetching:
                 for key, (position, _) in requested.items()
             ],
             isolation=isolation_of(settings),
+            rack=settings.client_rack,
         )
         wait_ms, version = settings.request_timeout_ms, settings.fetch_version
-        self._connections.send(now, out, leader.node, request, wait_ms=wait_ms, answered=answered, version=version)
+        self._connections.send(now, out, source.node, request, wait_ms=wait_ms, answered=answered, version=version)
 
     def take_kept(self, now: Now, out: Outbox) -> None:
         """Handle the kept responses in their order, as far as their positions are unchanged."""
@@ -142,6 +148,8 @@ class Fetching:
             self._refused(now, out, key, position, result.error)
             return
         position.operation.fetch_answered(now.mono_ms)
+        if result.preferred_replica >= 0:
+            position.prefer(result.preferred_replica, now.mono_ms + settings.metadata_max_age_ms)
         committed = settings.isolation_level == READ_COMMITTED_LEVEL
         stable = stable_offset(result) if committed else NO_OFFSET
         position.high_watermark = result.high_watermark
@@ -178,6 +186,10 @@ class Fetching:
 
         The old consumer retries after any error (ConsumerFetcherThread.handlePartitionsWithErrors).
         """
+        if error == ErrorCode.OFFSET_OUT_OF_RANGE and position.prefer_leader():
+            return  # the follower may lack it: the leader decides
+        if error in _EXPECTED and self._settings.forgets_preferred_replica:
+            position.prefer_leader()
         if error == ErrorCode.OFFSET_OUT_OF_RANGE:
             if reset_timestamp(self._settings) is None:
                 self._trouble.stop(now, out, key, position, "OffsetOutOfRangeException")

@@ -17,7 +17,7 @@ import msgspec
 
 from emulator.machines.client.client_operations import Operation
 from emulator.machines.client.client_settings import ConsumerSettings
-from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, LeaderEpoch, Offset
+from protocol.ids import EPOCH_UNKNOWN, NO_BROKER, NO_OFFSET, BrokerId, LeaderEpoch, Offset
 from protocol.messages.replication_messages import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 
 State = Literal["looking-up", "resetting", "validating", "fetching", "stopped"]
@@ -64,6 +64,22 @@ class Position(msgspec.Struct):
     generation: int = 0
     not_before_ms: float = 0.0
     paused: bool = False
+    preferred: BrokerId = NO_BROKER
+    """The follower that the leader named for reading (KIP-392); -1: the leader itself."""
+    preferred_until_ms: float = 0.0
+
+    def prefer(self, replica: BrokerId, until_ms: float) -> None:
+        """Read from a follower for some time; naming the same again gives no more time.
+
+        Source: SubscriptionState.updatePreferredReadReplica.
+        """
+        if replica != self.preferred:
+            self.preferred, self.preferred_until_ms = replica, until_ms
+
+    def prefer_leader(self) -> bool:
+        """Read from the leader; whether a follower was preferred."""
+        preferred, self.preferred = self.preferred, NO_BROKER
+        return preferred >= 0
 
     def seek(self, offset: Offset, epoch: LeaderEpoch = EPOCH_UNKNOWN) -> None:
         """Read on from `offset`; responses under way are for the old position."""
@@ -96,6 +112,7 @@ class Position(msgspec.Struct):
         if epoch <= self.leader_epoch:
             return
         self.leader_epoch = epoch
+        self.preferred = NO_BROKER
         if self.state in ("fetching", "validating"):
             self.generation += 1
             self.busy = False

@@ -31,6 +31,7 @@ from protocol.messages.leadership_messages import MetadataRequest, MetadataRespo
 from protocol.messages.message_base import Message
 from protocol.messages.replication_messages import (
     CONSUMER_REPLICA_ID,
+    LEADERS_FETCH_VERSION,
     READ_COMMITTED,
     READ_UNCOMMITTED,
     FetchedPartition,
@@ -157,6 +158,7 @@ class DirectClient:
                 partitions=[FetchPartition(topic, partition, offset, max_bytes)],
                 isolation=READ_COMMITTED if committed else READ_UNCOMMITTED,
             ),
+            version=LEADERS_FETCH_VERSION,
             timeout_ms=socket_timeout_ms,
             answered=answered,
         )

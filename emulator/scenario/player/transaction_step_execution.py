@@ -35,6 +35,7 @@ from protocol.messages.placement import DescribeProducersRequest, DescribeProduc
 from protocol.messages.replication_messages import (
     CONSUMER_REPLICA_ID,
     LATEST_TIMESTAMP,
+    LEADERS_FETCH_VERSION,
     READ_COMMITTED,
     READ_UNCOMMITTED,
     FetchPartition,
@@ -186,7 +187,7 @@ class TransactionSteps:
                 fetch = FetchRequest(
                     CONSUMER_REPLICA_ID, FETCH_MAX_WAIT_MS, 1, FETCH_MAX_BYTES, [position], isolation=isolation
                 )
-                return fetch, FetchRequest.VERSIONS[1]
+                return fetch, LEADERS_FETCH_VERSION
             case m.OffsetFetch():
                 partitions = [GroupPartition(*_place(step.partition))]
                 return OffsetFetchRequest(step.group, partitions, stable=step.stable), OffsetFetchRequest.VERSIONS[1]

@@ -3,8 +3,6 @@
 from emulator.settings.bearing import (
     ALWAYS,
     READS,
-    Around,
-    Bears,
     Group,
     modelled,
     not_modelled,
@@ -14,7 +12,6 @@ from emulator.settings.bearing import (
 from emulator.settings.setting import (
     CONSUMER,
     INT_MAX,
-    Value,
     boolean,
     class_name,
     integer,
@@ -24,13 +21,6 @@ from emulator.settings.setting import (
 )
 from emulator.settings.tables.client_settings_of_3 import NEWER_OF_CLIENTS, RETRY_PAUSE_MAX
 from emulator.settings.tables.security_settings import OF_CLIENTS
-
-
-def _rack(value: Value, around: Around) -> float | None:
-    return 0.0 if around.broker.get("replica.selector.class") else None
-
-
-RACK = Bears("with the brokers' replica.selector.class", _rack)
 
 INSTANCE_ID = (
     r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}",
@@ -76,11 +66,9 @@ GROUPS: tuple[Group, ...] = (
         text("isolation.level", "read_uncommitted", words=("read_committed", "read_uncommitted"), since="0.11"),
         scope=CONSUMER,
     ),
-    not_modelled(
+    modelled(
         "Reading from followers",
-        "a client's fetch is answered by the leader alone (KIP-392)",
-        READS,
-        (text("client.rack", since="2.3"), RACK),
+        text("client.rack", since="2.3"),
         scope=CONSUMER,
     ),
     set_here(

@@ -10,6 +10,7 @@ from emulator.settings.bearing import (
     Group,
     below,
     modelled,
+    modelled_in_part,
     not_modelled,
     without_bearing,
 )
@@ -26,15 +27,12 @@ def _one_thread_fails_all(value: Value, around: Around) -> float | None:
 
 
 def _selects(value: Value, around: Around) -> float | None:
-    if value in ("", LEADERS) or (value == RACKS and not around.racks):
-        return None
-    return 0.0
+    return None if value in ("", *SELECTORS) else 0.0
 
 
-LEADERS = "org.apache.kafka.common.replica.LeaderSelector"
-RACKS = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+SELECTORS = tuple(f"org.apache.kafka.common.replica.{name}" for name in ("LeaderSelector", "RackAwareReplicaSelector"))
 FETCHERS = Bears("more than 1, before 2.3", _one_thread_fails_all)
-SELECTOR = Bears("RackAwareReplicaSelector with a consumer's client.rack, or one of your own", _selects)
+SELECTOR = Bears("a class of your own", _selects)
 
 GROUPS: tuple[Group, ...] = (
     modelled(
@@ -91,9 +89,9 @@ GROUPS: tuple[Group, ...] = (
         (text("control.plane.listener.name", since="2.2", until="3.9"), ALWAYS),
         (integer("controller.message.queue.size", INT_MAX, until="0.8.2", unit="orders"), below(1000)),
     ),
-    not_modelled(
+    modelled_in_part(
         "Reading from followers",
-        "a client's fetch is answered by the leader alone (KIP-392)",
+        "with a class of your own every consumer reads from leaders",
         READS,
         (text("replica.selector.class", since="2.4"), SELECTOR),
     ),

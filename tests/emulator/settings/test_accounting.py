@@ -65,9 +65,7 @@ BEARS: list[tuple[tuple[str, ...], str, float | None]] = [
     (("control.plane.listener.name=CONTROL",), "2.6", 0.0),
     (("controller.message.queue.size=10",), "0.8.2", 0.0),
     # reading
-    (("replica.selector.class=org.apache.kafka.common.replica.RackAwareReplicaSelector",), "2.6", None),
     (("replica.selector.class=my.Selector",), "2.6", 0.0),
-    (("consumer.client.rack=a",), "2.6", None),
     (("producer.connections.max.idle.ms=1000",), "2.6", 1_000.0),
     # topics
     (("topic.retention.ms=60000",), "2.6", 60_000.0),
@@ -90,16 +88,11 @@ def test_when_a_setting_that_is_not_modelled_bears(given: tuple[str, ...], versi
     assert (name in output.without_bearing) == (from_ms is None)
 
 
-def test_two_that_bear_only_together() -> None:
-    racks = reported("replica.selector.class=org.apache.kafka.common.replica.RackAwareReplicaSelector",
-                 "consumer.client.rack=a")  # fmt: skip
-    assert [one.name for one in racks.not_modelled] == ["consumer.client.rack", "replica.selector.class"]
-
-
 def test_what_is_modelled_is_not_spoken_of() -> None:
     assert not reported(
         "min.insync.replicas=2", "producer.acks=all", "tickTime=2000", "auto.create.topics.enable=false",
-        "consumer.isolation.level=read_committed", "producer.transactional.id=t",
+        "consumer.isolation.level=read_committed", "producer.transactional.id=t", "consumer.client.rack=a",
+        "replica.selector.class=org.apache.kafka.common.replica.RackAwareReplicaSelector",
     )  # fmt: skip
 
 

@@ -56,10 +56,12 @@ def test_a_setting_makes_sense(setting: Setting) -> None:
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: f"{group.settings[0].scope}: {group.title}")
 def test_a_group_has_its_explanation(group: Group) -> None:
     assert len({setting.scope for setting in group.settings}) == 1
-    assert bool(group.why) == (group.standing != MODELLED)
-    assert bool(group.checks) == (group.standing == NOT_MODELLED)
+    assert bool(group.why) == (group.standing != MODELLED or bool(group.bears))
+    assert bool(group.checks) == bool(group.bears)
     assert set(group.checks) <= set(CHECKS)
-    assert set(group.bears) == ({s.name for s in group.settings} if group.standing == NOT_MODELLED else set())
+    assert not group.bears or set(group.bears) == {setting.name for setting in group.settings}
+    assert not group.bears or group.standing in (MODELLED, NOT_MODELLED)
+    assert group.bears or group.standing != NOT_MODELLED
 
 
 def test_every_setting_of_a_topic_has_one_of_brokers() -> None:

@@ -177,7 +177,7 @@ def fetch(request: KafkaRequest) -> FetchRequest | Fields:
     at_most = max(0, min(body.max_bytes, FETCH_BYTES_MAX))
     return FetchRequest(
         CONSUMER_REPLICA_ID, max(0, body.max_wait_ms), max(0, body.min_bytes), at_most, partitions,
-        isolation=body.isolation_level,
+        isolation=body.isolation_level, rack=body.rack_id,
     )  # fmt: skip
 
 
@@ -224,6 +224,7 @@ def _fetched(one: FetchedPartition, *, committed: bool, has_stable: bool) -> Fie
         "diverging_epoch": None
         if diverging is None
         else {"epoch": diverging.epoch, "end_offset": diverging.end_offset},
+        "preferred_read_replica": one.preferred_replica,
         "aborted_transactions": aborted if committed and one.error == ErrorCode.NONE else None,
         "records": one.records,
     }

@@ -98,6 +98,10 @@ class Partition:
         self.epoch = epoch
         self.entries: list[bytes] = []
         self.log_start = 0
+        self.followers: dict[int, int] = {}
+        """{broker: end of its log}: each has the leader's records up to there"""
+        self.preferred: dict[str, int] = {}
+        """{rack: follower that the leader names to its consumers (KIP-392)}"""
         self.remembered: dict[int, tuple[int, list[tuple[int, int, int]]]] = {}
 
     @property
@@ -161,6 +165,7 @@ class FakeCluster:
         self.out = Outbox()
         self.events: list[tuple[float, Event]] = []
         self.requests: list[tuple[float, str, Message]] = []
+        self.sent: list[tuple[float, Send]] = []
         self.machine: Machine | None = None
         self.told: list[tuple[float, Send]] = []
         self.exited = False
@@ -250,6 +255,7 @@ class FakeCluster:
                 case Send(connection=connection, correlation_id=correlation, message=message):
                     node = self.connections[connection]
                     self.requests.append((self._ms, node, message))
+                    self.sent.append((self._ms, effect))
                     if node not in self.silent:
                         self._push(self._ms + LATENCY_MS, self._arrival(node, connection, correlation, message))
                 case SetTimer(key=key, after_ms=after_ms):
@@ -364,7 +370,10 @@ class FakeCluster:
                     BrokerEndpoint(BrokerId(b), f"broker-{b}") for b in self.brokers if f"broker-{b}" not in self.down
                 ]
                 parts = [
-                    PartitionMetadata(*k, 0, BrokerId(p.leader), LeaderEpoch(p.epoch))
+                    PartitionMetadata(
+                        *k, 0, BrokerId(p.leader), LeaderEpoch(p.epoch),
+                        replicas=[BrokerId(b) for b in (p.leader, *p.followers)],
+                    )
                     for k, p in self.partitions.items()
                 ]
                 return MetadataResponse(BrokerId(0), live, parts)
@@ -443,18 +452,25 @@ class FakeCluster:
         requested = request.partitions[index]
         topic_partition = (requested.topic, requested.partition)
         partition = self.partitions[topic_partition]
-        if node != f"broker-{partition.leader}":
+        leads, follower = node == f"broker-{partition.leader}", int(node.removeprefix("broker-"))
+        if not leads and follower not in partition.followers:
             return FetchedPartition(*topic_partition, 6)
+        end = partition.log_end if leads else partition.followers[follower]
         if requested.current_leader_epoch >= 0 and requested.current_leader_epoch != partition.epoch:
             return FetchedPartition(*topic_partition, 74 if requested.current_leader_epoch < partition.epoch else 75)
-        if not partition.log_start <= requested.fetch_offset <= partition.log_end:
+        if leads and request.rack in partition.preferred:
+            named = BrokerId(partition.preferred[request.rack])
+            return FetchedPartition(*topic_partition, 0, Offset(end), preferred_replica=named)
+        if not partition.log_start <= requested.fetch_offset <= end:
             return FetchedPartition(*topic_partition, 1)
-        held = [e for e in partition.entries if read_header(e).last_offset >= requested.fetch_offset][:FETCH_ENTRIES]
+        held = [e for e in partition.entries if requested.fetch_offset <= read_header(e).last_offset < end]
         return FetchedPartition(
-            *topic_partition, 0, Offset(partition.log_end), Offset(partition.log_start), None, b"".join(held)
+            *topic_partition, 0, Offset(end), Offset(partition.log_start), None, b"".join(held[:FETCH_ENTRIES])
         )
 
 
 def is_empty(answer: Message | None) -> bool:
     """An answer to a fetch without records or errors: a broker parks such a fetch."""
-    return isinstance(answer, FetchResponse) and not any(each.error or each.records for each in answer.partitions)
+    return isinstance(answer, FetchResponse) and not any(
+        each.error or each.records or each.preferred_replica >= 0 for each in answer.partitions
+    )

@@ -119,7 +119,7 @@ def test_it_finds_the_leader_and_reads_from_the_offset_it_was_given() -> None:
     assert Emit(OperationEnded("client-0.1:1", "fetch", "ok", 0, "t", 0, 2, 3, 0, 0)) in out.take()
 
 
-@pytest.mark.parametrize(("version", "sent"), [("0.8.2", 0), ("0.10.2", 12)])
+@pytest.mark.parametrize(("version", "sent"), [("0.8.2", 0), ("0.10.2", 10)])
 def test_the_old_consumer_of_0_8_2_stops_at_a_message_larger_than_it_requests(version: str, sent: int) -> None:
     """ConsumerIterator.makeNext; from 0.10.1 a fetch brings one whole (KIP-74)."""
     out, now = Outbox(), Now(10.0, 0.0)

@@ -37,6 +37,7 @@ from protocol.messages.leadership_messages import BrokerEndpoint, MetadataReques
 from protocol.messages.message_base import Message
 from protocol.messages.replication_messages import (
     CONSUMER_REPLICA_ID,
+    LEADERS_FETCH_VERSION,
     FetchedPartition,
     FetchPartition,
     FetchRequest,
@@ -275,7 +276,7 @@ def test_a_fetch_reads_whole_batches_from_its_offset_on() -> None:
     effects = bench.fetch(offset=1)
     assert names(effects) == ["OperationInvoked", "AttemptSent", "Open", "SetTimer"]
     requested = FetchRequest(CONSUMER_REPLICA_ID, 500, 1, 1_048_576, [FetchPartition(TOPIC, 0, Offset(1), 1_048_576)])
-    assert bench.step(ConnectionOpened(1))[0] == Send(1, 1, 12, requested)
+    assert bench.step(ConnectionOpened(1))[0] == Send(1, 1, LEADERS_FETCH_VERSION, requested)
     first, second = place(batch(b"a", b"b"), Offset(0), LeaderEpoch(3)), place(batch(b"c"), Offset(2), LeaderEpoch(4))
     torn = place(batch(b"d"), Offset(3), LeaderEpoch(4))[:-1]
     answer = FetchResponse([FetchedPartition(TOPIC, 0, 0, Offset(3), Offset(0), None, first + second + torn)])
