@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.audited_run import write_verdict
+from audit.checks.check_registry import CHECKS
 from audit.input import AuditInputError, find_runs
 from audit.report import write_report
 from audit.report.report_input import read_timeline
@@ -303,7 +304,8 @@ def test_spark_keeps_apart_events_of_a_node_in_anothers_name(spark: SparkSession
     from audit.audited_run import audit_runs
 
     run, flat = in_folders(tmp_path / "run"), run_with(tmp_path / "flat", b"")
-    verdict, other = audit_runs(spark, [run, flat], scratch=str(tmp_path / "scratch"))
+    checks = [CHECKS["dual-leader"]]
+    verdict, other = audit_runs(spark, [run, flat], scratch=str(tmp_path / "scratch"), checks=checks)
     assert verdict.quarantine.reasons == {"of broker-1, incarnation 1, in the file broker-0.1.jsonl": 1}
     assert (verdict.measures["events"], other.measures["events"]) == (len(SOUND) + 2, len(SOUND))
     [kept] = (msgspec.json.decode(line) for line in (run / "quarantine.jsonl").read_bytes().splitlines())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,10 +10,9 @@ import pytest
 
 from audit.audited_run import audit_runs
 from audit.checks.check_registry import CHECKS
-from audit.derived_tables import SMALL_MAX_BYTES
 from emulator.run_layout import EVENTS_FOLDER, WIRE_SUFFIX
 from emulator.runs.verdict_file import Verdict
-from tests.audit.test_oracle_agrees import written
+from tests.audit.test_oracle_agrees import in_memory_together, written
 from verification.agreement import differences
 from verification.mutants.mutant import Mutant, applied
 from verification.mutants.table import MUTANTS
@@ -30,20 +29,6 @@ FIRES_IN_THE_CATALOGUE = {"reordered", "inconsistent-offsets", "offset-out-of-ra
 The scenarios reordering, truncation-detection and committed-offsets-az-cut show it, to both judges
 (`test_oracle_agrees`).
 """
-
-
-def batched(runs: Mapping[str, Path]) -> Iterator[dict[str, Path]]:
-    """Runs of mutants that are judged in memory together, which takes a tenth of the time."""
-    some: dict[str, Path] = {}
-    size_bytes = 0
-    for name, run in runs.items():
-        added_bytes = sum(path.stat().st_size for path in (run / EVENTS_FOLDER).iterdir())
-        if some and size_bytes + added_bytes > SMALL_MAX_BYTES:
-            yield some
-            some, size_bytes = {}, 0
-        some[name] = run
-        size_bytes += added_bytes
-    yield some
 
 
 def judged(spark: SparkSession, runs: Mapping[str, Path], scratch: Path) -> dict[str, Verdict]:
@@ -76,8 +61,9 @@ def test_each_mutant_is_found_by_its_check_and_by_the_oracle(spark: SparkSession
         with applied(mutant):
             wrong[name] = play(mutant, f"wrong-{name}")
     verdicts: dict[str, Verdict] = {}
-    for some in batched({name: directory for name, (directory, _) in wrong.items()}):
-        verdicts |= judged(spark, some, tmp_path / "scratch")
+    directories = {name: directory for name, (directory, _) in wrong.items()}
+    for some in in_memory_together([*directories.values()]):
+        verdicts |= judged(spark, {name: one for name, one in directories.items() if one in some}, tmp_path / "scratch")
     for name, (directory, oracle) in wrong.items():
         verdict = verdicts[name]
         mutant = MUTANTS[name]
