@@ -58,9 +58,10 @@ def test_the_dual_leader_in_containers_equals_a_recording(image: str, tmp_path: 
     assert outcome.equals, outcome
 
 
-def test_a_cluster_in_containers_is_broken_mended_and_gone(image: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("topology", ["three-az", "kraft-three-az"])
+def test_a_cluster_in_containers_is_broken_mended_and_gone(image: str, tmp_path: Path, topology: str) -> None:
     run = tmp_path / "runs" / "stays"
-    faultline(tmp_path, "up", "three-az", "--engine", "docker", "--out", str(run))
+    faultline(tmp_path, "up", topology, "--engine", "docker", "--out", str(run))
     try:
         assert len(objects(project_name(run))) >= 9, "its containers are there to be seen"
         faultline(tmp_path, "topic", "create", "t", "--assignment", "0,1,2")
@@ -69,6 +70,9 @@ def test_a_cluster_in_containers_is_broken_mended_and_gone(image: str, tmp_path:
         # the broker, and its next life die of that.
         faultline(tmp_path, "stop", "broker-1", "--wait", "30")
         faultline(tmp_path, "start", "broker-1", "--wait", "30")
+        if topology == "kraft-three-az":
+            killed = faultline(tmp_path, "kill", "active-controller")["node"]
+            faultline(tmp_path, "start", killed)
         cut = faultline(tmp_path, "cut", "az-0")
         assert cut["applied"][0]["took_effect"], cut
         faultline(tmp_path, "heal")
