@@ -14,7 +14,6 @@ from protocol.ids import BrokerId, Offset
 from protocol.messages.leadership_messages import BrokerEndpoint
 
 RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
-LEADER_ALONE = "org.apache.kafka.common.replica.LeaderSelector"
 
 
 def preferred_read_replica(
