@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import Any
 
 import msgspec
 import pytest
+from aiokafka import AIOKafkaConsumer
+from aiokafka import TopicPartition as OfAio
 from confluent_kafka import Consumer, Producer, TopicPartition
 from kafka import KafkaConsumer
 from kafka import TopicPartition as OfPython
@@ -55,6 +58,24 @@ def kafka_python(servers: str, limit_s: float) -> list[str]:
     return values
 
 
+def aiokafka(servers: str, limit_s: float) -> list[str]:
+    async def read() -> list[str]:
+        consumer, values = AIOKafkaConsumer(bootstrap_servers=servers, client_rack=RACK), list[str]()
+        await consumer.start()
+        try:
+            place = OfAio("t", 0)
+            consumer.assign([place])
+            consumer.seek(place, 0)
+            async with asyncio.timeout(limit_s):
+                while len(values) < len(VALUES):
+                    values.append((await consumer.getone()).value.decode())
+        finally:
+            await consumer.stop()
+        return values
+
+    return asyncio.run(read())
+
+
 def reads(directory: Path) -> list[tuple[int, int]]:
     """(broker, last offset) of each batch that clients of the listener read."""
     lines = [line for path in (directory / "events").glob("broker-*.jsonl") for line in path.read_bytes().splitlines()]
@@ -64,7 +85,7 @@ def reads(directory: Path) -> list[tuple[int, int]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("version", ["2.4", "4.4"])
-@pytest.mark.parametrize("read", [librdkafka, kafka_python])
+@pytest.mark.parametrize("read", [librdkafka, kafka_python, aiokafka])
 def test_a_client_with_a_rack_reads_from_the_follower_there(
     state_home: Path, tmp_path: Path, version: str, read: Callable[[str, float], list[str]]
 ) -> None:
