@@ -32,10 +32,12 @@ class OffsetCache:
     loaded groups with members, until the coordinator takes them.
     """
 
-    __slots__ = ("_held", "_pending", "_unanswered", "groups", "loaded_to", "loading")
+    __slots__ = ("_held", "_keys", "_pending", "_unanswered", "groups", "loaded_to", "loading")
 
     def __init__(self, log_start: Offset) -> None:
         self._held: dict[OffsetKey, _Held] = {}
+        self._keys: dict[str, set[OffsetKey]] = {}
+        """{group: its keys of `_held`}: each status reads a few groups among up to KEYS_MAX offsets."""
         self.groups: dict[str, StoredGroup] = {}
         self.loaded_to = log_start
         self.loading = True
@@ -60,18 +62,29 @@ class OffsetCache:
 
     def of_group(self, group: str) -> list[tuple[OffsetKey, CommittedOffset]]:
         """All committed offsets of a group, by topic and partition."""
-        keys = sorted((key for key in self._held if key.group == group), key=lambda key: (key.topic, key.partition))
+        keys = sorted(self._keys.get(group, ()), key=lambda key: (key.topic, key.partition))
         return [(key, self._held[key].committed) for key in keys]
 
     def names(self) -> set[str]:
         """Names of groups with committed offsets."""
-        return {key.group for key in self._held}
+        return set(self._keys)
 
     def committed(self, key: OffsetKey, committed: CommittedOffset, at: Offset) -> None:
         """Set the committed offset of a record at `at`, in sync; an older record changes nothing."""
         held = self._held.get(key)
         if held is None or held.at < at:
-            self._held[key] = _Held(committed, at)
+            self._hold(key, _Held(committed, at))
+
+    def _hold(self, key: OffsetKey, held: _Held) -> None:
+        self._held[key] = held
+        self._keys.setdefault(key.group, set()).add(key)
+
+    def _forget(self, key: OffsetKey) -> None:
+        if self._held.pop(key, None) is not None:
+            keys = self._keys[key.group]
+            keys.remove(key)
+            if not keys:
+                del self._keys[key.group]
 
     # --- commits under way, and transactions ---
 
@@ -131,7 +144,7 @@ class OffsetCache:
 
     def drop_keys(self, keys: list[OffsetKey]) -> None:
         for key in keys:
-            del self._held[key]
+            self._forget(key)
 
     def load(self, data: bytes) -> None:
         """Load the next entries of the log.
@@ -152,10 +165,10 @@ class OffsetCache:
                     if record.value is not None:
                         self.groups[key.group] = decode_group(record.value)
                 elif record.value is None:
-                    self._held.pop(key, None)
+                    self._forget(key)
                 elif header.is_transactional:
                     self.prepare_transactional(header.producer_id, [key])
                     self.transactional(header.producer_id, key, decode_value(record.value), record.offset)
                 else:
-                    self._held[key] = _Held(decode_value(record.value), record.offset)
+                    self._hold(key, _Held(decode_value(record.value), record.offset))
             self.loaded_to = header.next_offset

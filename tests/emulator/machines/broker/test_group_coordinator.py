@@ -435,6 +435,24 @@ def test_of_two_records_of_a_key_the_later_one_counts_whichever_is_noticed_first
     assert cache.get(key) == CommittedOffset(Offset(3))
 
 
+@given(st.lists(st.tuples(st.sampled_from("gh"), st.integers(0, 2), st.booleans()), max_size=30))
+def test_the_offsets_of_a_group_are_those_of_its_keys(changes: list[tuple[str, int, bool]]) -> None:
+    """Commits and deletions in any order; a status reads groups one by one."""
+    cache, expected = OffsetCache(Offset(0)), dict[OffsetKey, CommittedOffset]()
+    for at, (group, partition, commits) in enumerate(changes):
+        key, committed = OffsetKey(group, "t", partition), CommittedOffset(Offset(at))
+        if commits:
+            expected[key] = committed
+            cache.committed(key, committed, at=Offset(at))
+        else:
+            expected.pop(key, None)
+            cache.drop_keys([key])
+    assert cache.names() == {key.group for key in expected}
+    for group in "gh":
+        keys = sorted((key for key in expected if key.group == group), key=lambda key: key.partition)
+        assert cache.of_group(group) == [(key, expected[key]) for key in keys]
+
+
 def test_all_commits_of_a_group_are_listed_without_naming_partitions() -> None:
     """OffsetFetch from version 2 on (KIP-88)."""
     bench = Coordinator(isr=(0,))
