@@ -9,6 +9,6 @@ Reading order: `line_layouts` (layouts of lines, dates), `line_forms`, `broker_l
 `event_files`, `folder_copies`, `evidence_limits` (evidence that checks need), `import_record`, `imported_run` (all of
 it). Beside these `segment_differences` compares two replicas.
 
-The incident: `incident_facts`, `incident_evidence`, `log_facts`, `isolation_finding`, `fact_finding`, `incident` (in
-ten lines), `incident_scenario` (to play it again), `incident_run` (of a run's directory).
+The incident: `incident_facts`, `incident_evidence`, `log_facts`, `forgotten_logs`, `isolation_finding`, `fact_finding`,
+`incident` (in ten lines), `incident_scenario` (to play it again), `incident_run` (of a run's directory).
 """

@@ -1,17 +1,28 @@
 """Facts of an incident: dead, stopped and lost nodes, links, controllers. Pure."""
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Final
 
 import msgspec
 
+from emulator.runs.importing.forgotten_logs import forgotten_of
 from emulator.runs.importing.import_record import ImportRecord
 from emulator.runs.importing.incident_evidence import Evidence
-from emulator.runs.importing.incident_facts import APART_MS, NEAR_MS, WINDOWS_MAX, IncidentFacts, Line, Link, Window
+from emulator.runs.importing.incident_facts import (
+    APART_MS,
+    NEAR_MS,
+    WINDOWS_MAX,
+    Absences,
+    IncidentFacts,
+    Line,
+    Link,
+    Window,
+)
 from emulator.runs.importing.isolation_finding import find_isolations, overlap
-from emulator.runs.importing.log_facts import cuts_of, dual_leaders_of, forgotten_of, unclean_of
+from emulator.runs.importing.log_facts import cuts_of, dual_leaders_of, unclean_of
 
 END_MS: Final = 5_000.0
 """A process that ends this shortly before the last line of all ended with the collection."""
@@ -27,7 +38,11 @@ def facts_of(record: ImportRecord, events: Sequence[Line]) -> IncidentFacts:
     facts = IncidentFacts(began_ms=min((one["at_ms"] for one in by_name["role_changed"]), default=0.0))
     ended = evidence.ended_sessions()
     facts.stopped = _stopped(evidence)
-    facts.dead = [_sharpened(window, ended, evidence) for window in (*_dead(evidence), *_gone(evidence, ended, facts))]
+    noticed: defaultdict[str, list[float]] = defaultdict(list)
+    for node, ended_ms in ended:
+        noticed[node].append(ended_ms)
+    dead = (*_dead(evidence), *_gone(evidence, ended, facts))
+    facts.dead = [_sharpened(window, noticed.get(window.node, ()), evidence) for window in dead]
     find_isolations(facts, evidence, ended)
     facts.full_disks = _full_disks(evidence)
     facts.quorum_lost = _quorum_lost(record, facts.dead)
@@ -75,13 +90,16 @@ def _stopped(evidence: Evidence) -> list[Window]:
     ][:WINDOWS_MAX]
 
 
-def _sharpened(window: Window, ended: Sequence[tuple[str, float]], evidence: Evidence) -> Window:
-    """A dead process's time: of its last line, or of its last sign of life for the cluster."""
+def _sharpened(window: Window, ended_ms: Sequence[float], evidence: Evidence) -> Window:
+    """A dead process's time: of its last line, or of its last sign of life for the cluster.
+
+    `ended_ms`: ends of its sessions, sorted.
+    """
     until = window.until_ms if window.until_ms is not None else float("inf")
-    noticed = [when for node, when in ended if node == window.node and window.since_ms <= when <= until + APART_MS]
-    if not noticed:
+    first = bisect_left(ended_ms, window.since_ms)
+    if first == len(ended_ms) or ended_ms[first] > until + APART_MS:
         return window
-    alive_ms = noticed[0] - evidence.session_ms(window.node)
+    alive_ms = ended_ms[first] - evidence.session_ms(window.node)
     return msgspec.structs.replace(window, since_ms=max(window.since_ms, alive_ms))
 
 
@@ -103,16 +121,14 @@ def _quorum_lost(record: ImportRecord, dead: Sequence[Window]) -> Window | None:
     """The time in which most controllers of a KRaft quorum did not run."""
     voters = [node.name for node in record.nodes if "controller" in node.roles and node.properties.get("process.roles")]
     down = [window for window in dead if window.node in voters]
-    for last in sorted(down, key=lambda one: one.since_ms):
-        at_once = [
-            one for one in down
-            if one.since_ms <= last.since_ms and (one.until_ms is None or one.until_ms > last.since_ms)
-        ]  # fmt: skip
+    at_once: list[Window] = []
+    for since, begun in groupby(sorted(down, key=lambda one: one.since_ms), key=lambda one: one.since_ms):
+        at_once = [one for one in (*at_once, *begun) if one.until_ms is None or one.until_ms > since]
         names = sorted({one.node for one in at_once})
         if len(names) * 2 > len(voters) > 1:
             ends = [one.until_ms for one in at_once]
             until = None if None in ends else min(end for end in ends if end is not None)
-            return Window(", ".join(names), last.since_ms, until)
+            return Window(", ".join(names), since, until)
     return None
 
 
@@ -120,7 +136,7 @@ def _controllers(facts: IncidentFacts, evidence: Evidence) -> None:
     """Active controllers of KRaft that lost the quorum though they ran, and split quorums."""
     if not evidence.is_kraft:
         return
-    down = (*facts.dead, *facts.stopped)
+    down = Absences((*facts.dead, *facts.stopped))
     known = (*facts.cut_off, *facts.paused)
     facts.split = _split(evidence, down)
     if facts.split is not None:
@@ -128,7 +144,7 @@ def _controllers(facts: IncidentFacts, evidence: Evidence) -> None:
     actives = [one for one in evidence.by_name["controller_changed"] if one["active"]]
     for before, after in pairwise(actives):
         node, when = before["node"], after["at_ms"]
-        if node == after["node"] or any(one.covers(node, when) for one in down):
+        if node == after["node"] or down.cover(node, when):
             continue
         silent_ms, silent_since = evidence.silence(node, when)
         own = [one.at_ms for one in evidence.of(node, "majority-away", "unreachable") if abs(one.at_ms - when) < END_MS]
@@ -166,7 +182,7 @@ def host_of(properties: dict[str, str]) -> str:
     return ""
 
 
-def _split(evidence: Evidence, down: Sequence[Window]) -> Window | None:
+def _split(evidence: Evidence, down: Absences) -> Window | None:
     """The time in which most controllers lost most of the others at once."""
     voters = {node.number: node.name for node in evidence.record.nodes if "controller" in node.roles}
     if len(voters) < 3:
@@ -193,7 +209,9 @@ def _split(evidence: Evidence, down: Sequence[Window]) -> Window | None:
 
 def _links(facts: IncidentFacts, evidence: Evidence) -> list[Link]:
     """Pairs of brokers that could not reach each other although the cluster had both."""
-    gone = (*facts.cut_off, *facts.paused, *facts.session_lost, *facts.away, *facts.dead, *facts.stopped)
+    gone = Absences(
+        (*facts.cut_off, *facts.paused, *facts.session_lost, *facts.away, *facts.dead, *facts.stopped)
+    )
     found: dict[tuple[str, str], list[float]] = defaultdict(list)
     last = max(evidence.last_ms.values(), default=0.0)
     for one in evidence.notices:
@@ -201,14 +219,14 @@ def _links(facts: IncidentFacts, evidence: Evidence) -> list[Link]:
         if one.notice.what not in ("fetch-failed", "order-unsent") or not peer.isdigit() or one.at_ms > last - END_MS:
             continue
         pair = (one.notice.node, f"broker-{peer}")
-        if not any(window.covers(name, one.at_ms) for window in gone for name in pair):
+        if not any(gone.cover(name, one.at_ms) for name in pair):
             found[pair].append(one.at_ms)
     for shrink in evidence.by_name["isr_change_asked"]:
         if shrink["change"] != "shrink":
             continue
         for number in sorted({*shrink["was"].split(",")} - {*shrink["now"].split(",")}):
             pair = (f"broker-{number}", shrink["node"])
-            if not any(window.covers(name, shrink["at_ms"]) for window in gone for name in pair):
+            if not any(gone.cover(name, shrink["at_ms"]) for name in pair):
                 found[pair].append(shrink["at_ms"])
     links = [Link(node, peer, min(times), max(times)) for (node, peer), times in found.items()]
     return sorted(links, key=lambda one: one.since_ms)[:WINDOWS_MAX]

@@ -1,11 +1,13 @@
 """Evidence of an incident: an imported run's events and notices, on one clock. Pure."""
 
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from heapq import merge
 from typing import Final, NamedTuple
 
 from emulator.runs.importing.import_record import ImportRecord, NodeRecord, Noticed
-from emulator.runs.importing.incident_facts import APART_MS, WINDOWS_MAX, Line, Window
+from emulator.runs.importing.incident_facts import APART_MS, WINDOWS_MAX, Absences, Line
 from protocol.versions import UnknownVersion, rank
 
 JUST_MS: Final = 1_500.0
@@ -43,13 +45,16 @@ class Evidence:
             self.zero_ms[clock.node] = record.began_ms + clock.ahead_ms
         timed = (TimedNotice(one.wall_ms - self.zero_ms[one.node], one) for one in record.notices)
         self.notices = sorted(timed, key=lambda one: one.at_ms)
-        self._of_node: defaultdict[str, list[TimedNotice]] = defaultdict(list)
-        for one in self.notices:
-            self._of_node[one.notice.node].append(one)
+        self._by_form: defaultdict[tuple[str, str], list[tuple[int, TimedNotice]]] = defaultdict(list)
+        """{(node, form): its notices, each with its place among all}"""
+        for place, one in enumerate(self.notices):
+            self._by_form[one.notice.node, one.notice.what].append((place, one))
         self.last_ms = {node.name: float("-inf") for node in record.nodes}
         for file in record.files:
             self.last_ms[file.node] = max(self.last_ms[file.node], file.last_ms - self.zero_ms[file.node])
         self._registrations = self._registration_changes()
+        self._returns = self._returns_by_broker()
+        self._roles_since = self._first_signs()
         self.up_ms = {node.name: self._up_ms(node) for node in record.nodes}
         self._properties = {node.name: node.properties for node in record.nodes}
         self._versions = {node.name: node.version for node in record.nodes}
@@ -68,25 +73,28 @@ class Evidence:
         Of a broker it is its role or its start's end, else the first active controller.
         """
         signs = [one.at_ms for one in self.of(node.name, "started")]
-        signs += [
-            one["at_ms"]
-            for one in (*self.by_name["role_changed"], *self.by_name["broker_lifecycle_changed"])
-            if one["node"] == node.name and one.get("state", "running") == "running"
-        ]
+        signs += [self._roles_since[node.name]] if node.name in self._roles_since else []
         if "broker" not in node.roles:
             signs = [one["at_ms"] for one in self.by_name["controller_changed"] if one["active"]]
         return min(signs, default=float("-inf"))
 
+    def _first_signs(self) -> dict[str, float]:
+        """{node: the least time of its roles and of its running}"""
+        first: dict[str, float] = {}
+        for one in (*self.by_name["role_changed"], *self.by_name["broker_lifecycle_changed"]):
+            if one.get("state", "running") == "running":
+                first[one["node"]] = min(one["at_ms"], first.get(one["node"], one["at_ms"]))
+        return first
+
     def of(self, node: str, *what: str) -> Iterator[TimedNotice]:
         """A node's notices of these forms, by time."""
-        return (one for one in self._of_node[node] if one.notice.what in what)
+        forms = [self._by_form[node, form] for form in dict.fromkeys(what) if (node, form) in self._by_form]
+        return (one for _, one in merge(*forms, key=lambda placed: placed[0]))
 
-    def ran(self, number: str, at_ms: float, down: Iterable[Window]) -> bool:
+    def ran(self, number: str, at_ms: float, down: Absences) -> bool:
         """Whether the node with this id had started and ran; true of one without lines."""
         names = [node.name for node in self.record.nodes if str(node.number) == number]
-        return not names or any(
-            self.up_ms[name] <= at_ms and not any(one.covers(name, at_ms) for one in down) for name in names
-        )
+        return not names or any(self.up_ms[name] <= at_ms and not down.cover(name, at_ms) for name in names)
 
     # --- settings ---
 
@@ -103,9 +111,9 @@ class Evidence:
 
     def session_ms(self, node: str) -> float:
         """The node's session timeout: as it was negotiated, or as it is set."""
-        negotiated = [one.notice.fields.get("timeout_ms", "") for one in self.of(node, "session-timeout")]
-        if negotiated and negotiated[-1].isdigit():
-            return float(negotiated[-1])
+        negotiated = self._by_form.get((node, "session-timeout"))
+        if negotiated and (timeout_ms := negotiated[-1][1].notice.fields.get("timeout_ms", "")).isdigit():
+            return float(timeout_ms)
         return self.setting_ms(node, KRAFT_SESSION if self.is_kraft else ZOOKEEPER_SESSION)
 
     # --- sessions ---
@@ -156,9 +164,12 @@ class Evidence:
             if one["state"] == "expired" and one["node"].startswith("broker-")
         ]
         kept: list[tuple[str, float]] = []
+        last: dict[str, float] = {}
         for node, ended_ms in sorted(found, key=lambda one: one[1]):
-            if not any(name == node and not self._back_between(node, known, ended_ms) for name, known in kept):
+            # A broker that came back after its last end had come back after each earlier one.
+            if node not in last or self._back_between(node, last[node], ended_ms):
                 kept.append((node, ended_ms))
+                last[node] = ended_ms
         return kept[:WINDOWS_MAX]
 
     def _back_between(self, node: str, since_ms: float, until_ms: float) -> bool:
@@ -167,16 +178,23 @@ class Evidence:
 
     def back_ms(self, node: str, ended_ms: float) -> float | None:
         """Time at which the cluster had the broker again, after its session's end."""
-        number = node.rpartition("-")[2]
-        times = [
-            at_ms for broker, change, at_ms in self._registrations if broker == number and change == "unfenced"
-        ]  # fmt: skip
-        times += [one["at_ms"] for one in self.by_name["brokers_seen"] if number in one["added"].split(",")]
-        times += [
-            one["at_ms"] for one in self.by_name["session_changed"]
-            if one["node"] == node and one["state"] == "connected"
-        ]  # fmt: skip
-        return min((one for one in times if one > ended_ms), default=None)
+        times = self._returns.get(node, [])
+        place = bisect_right(times, ended_ms)
+        return times[place] if place < len(times) else None
+
+    def _returns_by_broker(self) -> dict[str, list[float]]:
+        """{broker: times at which the cluster had it (again), sorted}"""
+        times: defaultdict[str, list[float]] = defaultdict(list)
+        for broker, change, at_ms in self._registrations:
+            if change == "unfenced":
+                times[f"broker-{broker}"].append(at_ms)
+        for one in self.by_name["brokers_seen"]:
+            for broker in dict.fromkeys(one["added"].split(",")):
+                times[f"broker-{broker}"].append(one["at_ms"])
+        for one in self.by_name["session_changed"]:
+            if one["state"] == "connected":
+                times[one["node"]].append(one["at_ms"])
+        return {node: sorted(of_node) for node, of_node in times.items()}
 
     # --- processes ---
 

@@ -3,7 +3,9 @@
 Times are the run's, in ms. `until_ms` None: to the end of the lines.
 """
 
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -34,6 +36,25 @@ class Window(msgspec.Struct, frozen=True):
         """Whether the node's absence explains what others noticed of it at that time."""
         until = self.until_ms if self.until_ms is not None else float("inf")
         return self.node == node and self.since_ms - APART_MS <= when_ms <= until + NEAR_MS / 2
+
+
+class Absences:
+    """Windows by node: a look-up costs the logarithm of their number."""
+
+    def __init__(self, windows: Iterable[Window]) -> None:
+        self._since: defaultdict[str, list[float]] = defaultdict(list)
+        self._until: defaultdict[str, list[float]] = defaultdict(list)
+        """{node: the latest end of its first window, of its first two, ...}"""
+        for one in sorted(windows, key=lambda one: one.since_ms):
+            until = one.until_ms if one.until_ms is not None else float("inf")
+            ends = self._until[one.node]
+            ends.append(max(until, ends[-1]) if ends else until)
+            self._since[one.node].append(one.since_ms)
+
+    def cover(self, node: str, when_ms: float) -> bool:
+        """Whether one of them does (`Window.covers`)."""
+        begun = bisect_right(self._since.get(node, ()), when_ms + APART_MS)
+        return begun > 0 and when_ms <= self._until[node][begun - 1] + NEAR_MS / 2
 
 
 class Link(msgspec.Struct, frozen=True):

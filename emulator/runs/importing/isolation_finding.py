@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from emulator.runs.importing.incident_evidence import LAG, Evidence
-from emulator.runs.importing.incident_facts import APART_MS, NEAR_MS, IncidentFacts, Line, Window
+from emulator.runs.importing.incident_facts import APART_MS, NEAR_MS, Absences, IncidentFacts, Line, Window
 
 SYMPTOMS: Final = (
     "session-slow", "session-lost", "session-expired", "heartbeat-late", "fetch-failed", "unreachable",
@@ -38,9 +38,9 @@ def find_isolations(facts: IncidentFacts, evidence: Evidence, ended: Sequence[tu
     shrinks = [one for one in evidence.by_name["isr_change_asked"] if one["change"] == "shrink"]
     caught_up = _caught_up(evidence)
     back: list[tuple[str, float]] = []
-    down = (*facts.dead, *facts.stopped)
+    down = Absences((*facts.dead, *facts.stopped))
     for node, ended_ms in ended:
-        if any(window.covers(node, ended_ms) for window in down):
+        if down.cover(node, ended_ms):
             continue
         back_ms = evidence.back_ms(node, ended_ms)
         since = max([ended_ms - NEAR_MS, *(until for name, until in back if name == node and until < ended_ms)])
@@ -91,7 +91,7 @@ def overlap(one: Window, other: Window) -> bool:
 
 
 def _symptoms(
-    evidence: Evidence, node: str, time: tuple[float, float], down: Sequence[Window]
+    evidence: Evidence, node: str, time: tuple[float, float], down: Absences
 ) -> list[float]:
     """Times of a node's symptoms; of ZooKeeper's client, the time since when it had not heard.
 

@@ -1,7 +1,11 @@
-"""Facts of an incident about logs and leaders: truncations, dual leaders, elections. Pure."""
+"""Facts of an incident about logs and leaders: truncations, dual leaders, elections. Pure.
 
+`forgotten_logs` has the logs that came back shorter.
+"""
+
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -11,7 +15,6 @@ from emulator.runs.importing.incident_facts import (
     WINDOWS_MAX,
     Cut,
     DualLeader,
-    Forgotten,
     IncidentFacts,
     Line,
     UncleanElection,
@@ -23,24 +26,24 @@ STALE_MS: Final = 100.0
 """A replaced leader learns of its successor within this time, without a fault."""
 
 
-def _place(event: Line) -> str:
+def place_of(event: Line) -> str:
     return topic_partition_text(event["topic"], event["partition"])
 
 
 def cuts_of(by_name: Mapping[str, list[Line]]) -> list[Cut]:
-    roles = by_name["role_changed"]
+    first_led: dict[tuple[str, str], float] = {}
+    for role in by_name["role_changed"]:
+        if role["role"] == "leader":
+            key = (role["node"], place_of(role))
+            first_led[key] = min(role["at_ms"], first_led.get(key, role["at_ms"]))
     found = []
     for one in by_name["log_truncated"]:
         if not one["effective"] or one["topic"].startswith("__cluster"):
             continue
         log_end = one["log_end"] if one["log_end"] > one["to"] else UNKNOWN_END
-        led = any(
-            role["node"] == one["node"] and role["role"] == "leader" and _place(role) == _place(one)
-            and role["at_ms"] <= one["at_ms"]
-            for role in roles
-        )  # fmt: skip
+        led = first_led.get((one["node"], place_of(one)), float("inf")) <= one["at_ms"]
         found.append(
-            Cut(one["node"], _place(one), one["at_ms"], one["to"], log_end, one["reason"], led, one["cause"])
+            Cut(one["node"], place_of(one), one["at_ms"], one["to"], log_end, one["reason"], led, one["cause"])
         )
     return found
 
@@ -48,7 +51,9 @@ def cuts_of(by_name: Mapping[str, list[Line]]) -> list[Cut]:
 def dual_leaders_of(by_name: Mapping[str, list[Line]], facts: IncidentFacts) -> list[DualLeader]:
     """Terms of two leaders that overlap: the older one learns late of its successor."""
     found = []
-    ends = {(one.node, one.since_ms) for one in facts.dead}
+    ends: defaultdict[str, list[float]] = defaultdict(list)
+    for window in sorted(facts.dead, key=lambda window: window.since_ms):
+        ends[window.node].append(window.since_ms)
     of_place: defaultdict[TopicPartition, list[Line]] = defaultdict(list)
     for one in by_name["role_changed"]:
         of_place[one["topic"], one["partition"]].append(one)
@@ -62,8 +67,10 @@ def dual_leaders_of(by_name: Mapping[str, list[Line]], facts: IncidentFacts) -> 
                 if one["role"] != "leader":
                     continue
                 until = own[number + 1]["at_ms"] if number + 1 < len(own) else None
-                deaths = [when for name, when in ends if name == node and when >= one["at_ms"]]
-                until = min([*deaths, *([until] if until is not None else [])], default=None)
+                of_node = ends[node]
+                death = bisect_left(of_node, one["at_ms"])
+                known = [*of_node[death : death + 1], *([until] if until is not None else [])]
+                until = min(known, default=None)
                 terms.append((node, one["leader_epoch"], one["at_ms"], until))
         terms.sort(key=lambda term: term[1])
         for (node, epoch, _, until), (newer, newer_epoch, since, newer_until) in pairwise(terms):
@@ -94,13 +101,13 @@ def _states(by_name: Mapping[str, list[Line]]) -> dict[str, list[_State]]:
             leader = one.get("leader", UNKNOWN)
             unclean = one.get("reason") == "unclean-election"
             state = _State(one["at_ms"], leader, one["leader_epoch"], frozenset(one["isr"].split(",")), unclean)
-            found[_place(one)].append(state)
+            found[place_of(one)].append(state)
     for one in by_name["isr_change_asked"]:
         both = frozenset(one["now"].split(",")) if one["change"] == "shrink" else frozenset(
             (*one["was"].split(","), *one["now"].split(","))
         )  # fmt: skip
         if one["leader_epoch"] >= 0:
-            found[_place(one)].append(_State(one["at_ms"], UNKNOWN, one["leader_epoch"], both))
+            found[place_of(one)].append(_State(one["at_ms"], UNKNOWN, one["leader_epoch"], both))
     for states in found.values():
         states.sort(key=lambda state: (state.leader_epoch, state.at_ms))
     return found
@@ -124,7 +131,7 @@ def unclean_of(evidence: Evidence) -> list[UncleanElection]:
     before: dict[str, Line] = {}
     by_name = evidence.by_name
     for one in by_name["partition_state_committed"]:
-        place, known = _place(one), before.get(_place(one))
+        place, known = place_of(one), before.get(place_of(one))
         before[place] = one
         if known is None or one["leader"] < 0 or one["leader"] == known["leader"]:
             continue
@@ -142,43 +149,3 @@ def unclean_of(evidence: Evidence) -> list[UncleanElection]:
         for election in _unclean_with_zookeeper(by_name):
             found.setdefault((election.partition, election.leader), election)
     return sorted(found.values(), key=lambda one: one.at_ms)
-
-
-def forgotten_of(by_name: Mapping[str, list[Line]], cuts: Sequence[Cut]) -> list[Forgotten]:
-    """Leaders that loaded a shorter log than a follower had copied, or than they had."""
-    found: dict[tuple[str, str], Forgotten] = {}
-    loads = [one for one in by_name["log_loaded"] if not one["topic"].startswith("__cluster")]
-    known_loads = {(one["node"], one["incarnation"], _place(one)) for one in loads}
-    for role in by_name["role_changed"]:  # lines of a load are not collected, or of a version that writes none
-        key = (role["node"], role["incarnation"], _place(role))
-        if role["incarnation"] > 1 and key not in known_loads:
-            known_loads.add(key)
-            loads.append(role)
-    for load in loads:
-        place, node = _place(load), load["node"]
-        known = [
-            role["log_end"]
-            for role in (*by_name["role_changed"], *by_name["isr_change_asked"])
-            if role["node"] == node and _place(role) == place and role["at_ms"] < load["at_ms"]
-            and not any(cut.node == node and cut.partition == place and cut.to < role["log_end"]
-                        and role["at_ms"] < cut.at_ms < load["at_ms"] for cut in cuts)
-        ]  # fmt: skip
-        led_before = any(
-            role["node"] == node and role["role"] == "leader" and _place(role) == place
-            and role["at_ms"] < load["at_ms"]
-            for role in by_name["role_changed"]
-        )  # fmt: skip
-        leads_after = any(
-            role["node"] == node and role["role"] == "leader" and _place(role) == place
-            and role["at_ms"] >= load["at_ms"]
-            for role in by_name["role_changed"]
-        )  # fmt: skip
-        if led_before and leads_after:
-            known += [
-                cut.log_end for cut in cuts
-                if cut.node != node and cut.partition == place and not cut.led and cut.at_ms > load["at_ms"]
-            ]  # fmt: skip
-        had = max(known, default=0)
-        if had > load["log_end"]:
-            found.setdefault((node, place), Forgotten(node, place, load["log_end"], had, load["at_ms"]))
-    return list(found.values())
