@@ -29,6 +29,7 @@ END_MS: Final = 5_000.0
 QUORUM_MS: Final = 1_500.0
 """Shorter than the time after which a controller's silence costs it the quorum."""
 DISK_FORMS: Final = ("disk-full",)
+_QUORUM_FORMS: Final = ("majority-away", "unreachable")
 
 
 def facts_of(record: ImportRecord, events: Sequence[Line]) -> IncidentFacts:
@@ -147,14 +148,15 @@ def _controllers(facts: IncidentFacts, evidence: Evidence) -> None:
         if node == after["node"] or down.cover(node, when):
             continue
         silent_ms, silent_since = evidence.silence(node, when)
-        own = [one.at_ms for one in evidence.of(node, "majority-away", "unreachable") if abs(one.at_ms - when) < END_MS]
+        near = [one for one in evidence.between(when - END_MS, when + END_MS) if abs(one.at_ms - when) < END_MS]
+        own = [one.at_ms for one in near if one.notice.node == node and one.notice.what in _QUORUM_FORMS]
         window = Window(node, silent_since if silent_ms else min([*own, when]), None, len(own), silent_ms)
         if any(overlap(window, one) and _together(evidence, node, one.node) for one in known):
             continue
         unheard = any(
-            one.notice.what == "unreachable" and one.notice.node != node and abs(one.at_ms - when) < END_MS
+            one.notice.what == "unreachable" and one.notice.node != node
             and _is_peer(evidence, one.notice.fields.get("peer", ""), node)
-            for one in evidence.notices
+            for one in near
         )  # fmt: skip
         within = any(silent_since + APART_MS < one < silent_since + silent_ms for one in own)
         if silent_ms > QUORUM_MS and unheard and not within:

@@ -1,6 +1,6 @@
 """Evidence of an incident: an imported run's events and notices, on one clock. Pure."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from heapq import merge
@@ -45,6 +45,7 @@ class Evidence:
             self.zero_ms[clock.node] = record.began_ms + clock.ahead_ms
         timed = (TimedNotice(one.wall_ms - self.zero_ms[one.node], one) for one in record.notices)
         self.notices = sorted(timed, key=lambda one: one.at_ms)
+        self._notice_times = [one.at_ms for one in self.notices]
         self._by_form: defaultdict[tuple[str, str], list[tuple[int, TimedNotice]]] = defaultdict(list)
         """{(node, form): its notices, each with its place among all}"""
         for place, one in enumerate(self.notices):
@@ -90,6 +91,11 @@ class Evidence:
         """A node's notices of these forms, by time."""
         forms = [self._by_form[node, form] for form in dict.fromkeys(what) if (node, form) in self._by_form]
         return (one for _, one in merge(*forms, key=lambda placed: placed[0]))
+
+    def between(self, since_ms: float, until_ms: float) -> Sequence[TimedNotice]:
+        """All notices of a time, its ends included."""
+        times = self._notice_times
+        return self.notices[bisect_left(times, since_ms) : bisect_right(times, until_ms)]
 
     def ran(self, number: str, at_ms: float, down: Absences) -> bool:
         """Whether the node with this id had started and ran; true of one without lines."""

@@ -5,6 +5,7 @@ its silence, or by ZooKeeper's client: it had not heard from its server for long
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import Final
 
@@ -37,8 +38,9 @@ def find_isolations(facts: IncidentFacts, evidence: Evidence, ended: Sequence[tu
     """Put each end of a live broker's session into the list that explains it."""
     shrinks = [one for one in evidence.by_name["isr_change_asked"] if one["change"] == "shrink"]
     caught_up = _caught_up(evidence)
-    back: list[tuple[str, float]] = []
     down = Absences((*facts.dead, *facts.stopped))
+    back: list[tuple[str, float]] = []
+    symptoms = {node: _symptoms(evidence, node, down) for node in {node for node, _ in ended}}
     for node, ended_ms in ended:
         if down.cover(node, ended_ms):
             continue
@@ -46,7 +48,8 @@ def find_isolations(facts: IncidentFacts, evidence: Evidence, ended: Sequence[tu
         since = max([ended_ms - NEAR_MS, *(until for name, until in back if name == node and until < ended_ms)])
         until = back_ms if back_ms is not None else float("inf")
         back.append((node, until))
-        own = _of_this_time(_symptoms(evidence, node, (since, until), down), ended_ms)
+        of_node = symptoms[node]
+        own = _of_this_time(of_node[bisect_left(of_node, since) : bisect_right(of_node, until)], ended_ms)
         silent_ms, silent_since = evidence.silence(node, ended_ms)
         alone = any(_is_alone(one) and one["node"] == node and since <= one["at_ms"] <= until for one in shrinks)
         began = min([*own, ended_ms]) if own else (silent_since if silent_ms else ended_ms)
@@ -90,24 +93,20 @@ def overlap(one: Window, other: Window) -> bool:
     return one.since_ms < other_end and other.since_ms < end
 
 
-def _symptoms(
-    evidence: Evidence, node: str, time: tuple[float, float], down: Absences
-) -> list[float]:
-    """Times of a node's symptoms; of ZooKeeper's client, the time since when it had not heard.
+def _symptoms(evidence: Evidence, node: str, down: Absences) -> list[float]:
+    """Times of a node's symptoms, sorted; of ZooKeeper's client, since when it heard nothing.
 
     That it did not reach a node that did not run is none.
     """
     found = []
-    since, until = time
+    session_ms = evidence.session_ms(node)
     for one in evidence.of(node, *SYMPTOMS):
         peer = one.notice.fields.get("peer")
         if peer and not (evidence.ran(peer, one.at_ms, down) and evidence.up_ms[node] <= one.at_ms):
             continue
         silent = float(one.notice.fields.get("silence_ms") or 0)
-        at_ms = one.at_ms - (silent if silent < PAUSED_SHARE * evidence.session_ms(node) else 0.0)
-        if since <= at_ms <= until:
-            found.append(at_ms)
-    return found
+        found.append(one.at_ms - (silent if silent < PAUSED_SHARE * session_ms else 0.0))
+    return sorted(found)
 
 
 def _of_this_time(symptoms: Sequence[float], ended_ms: float) -> list[float]:
@@ -180,8 +179,7 @@ def _reached_peers(
         for one in shrinks
     ) or any(
         one.notice.what == "fetch-failed" and one.notice.fields.get("source") == number
-        and window.since_ms <= one.at_ms <= until
-        for one in evidence.notices
+        for one in evidence.between(window.since_ms, until)
     )  # fmt: skip
     return not away and until - window.since_ms > 1.5 * evidence.setting_ms(node, LAG) + QUIET_MS
 
