@@ -21,7 +21,7 @@ from emulator.runs.importing.incident_facts import (
     Link,
     Window,
 )
-from emulator.runs.importing.isolation_finding import find_isolations, overlap
+from emulator.runs.importing.isolation_finding import find_isolations
 from emulator.runs.importing.log_facts import cuts_of, dual_leaders_of, unclean_of
 
 END_MS: Final = 5_000.0
@@ -73,11 +73,11 @@ def _dead(evidence: Evidence) -> list[Window]:
 def _gone(evidence: Evidence, ended: Sequence[tuple[str, float]], facts: IncidentFacts) -> list[Window]:
     """Brokers whose lines end before the cluster lost them, and which have none afterwards."""
     last = max(evidence.last_ms.values(), default=0.0)
+    stayed_down = {window.node for window in facts.stopped if window.until_ms is None}
     return [
         Window(node, evidence.last_ms[node], None)
         for node, when in ended
-        if evidence.last_ms.get(node, float("inf")) < min(when, last - END_MS)
-        and not any(window.node == node and window.until_ms is None for window in facts.stopped)
+        if evidence.last_ms.get(node, float("inf")) < min(when, last - END_MS) and node not in stayed_down
     ]
 
 
@@ -138,7 +138,10 @@ def _controllers(facts: IncidentFacts, evidence: Evidence) -> None:
     if not evidence.is_kraft:
         return
     down = Absences((*facts.dead, *facts.stopped))
-    known = (*facts.cut_off, *facts.paused)
+    ends: dict[str, float] = {}
+    for known in (*facts.cut_off, *facts.paused):
+        until = known.until_ms if known.until_ms is not None else float("inf")
+        ends[known.node] = max(until, ends.get(known.node, until))
     facts.split = _split(evidence, down)
     if facts.split is not None:
         return
@@ -151,7 +154,7 @@ def _controllers(facts: IncidentFacts, evidence: Evidence) -> None:
         near = [one for one in evidence.between(when - END_MS, when + END_MS) if abs(one.at_ms - when) < END_MS]
         own = [one.at_ms for one in near if one.notice.node == node and one.notice.what in _QUORUM_FORMS]
         window = Window(node, silent_since if silent_ms else min([*own, when]), None, len(own), silent_ms)
-        if any(overlap(window, one) and _together(evidence, node, one.node) for one in known):
+        if any(window.since_ms < until and _together(evidence, node, other) for other, until in ends.items()):
             continue
         unheard = any(
             one.notice.what == "unreachable" and one.notice.node != node

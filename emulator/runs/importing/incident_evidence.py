@@ -56,6 +56,7 @@ class Evidence:
         self._registrations = self._registration_changes()
         self._returns = self._returns_by_broker()
         self._roles_since = self._first_signs()
+        self.with_lifecycle = {one["node"] for one in self.by_name["broker_lifecycle_changed"]}
         self.up_ms = {node.name: self._up_ms(node) for node in record.nodes}
         self._properties = {node.name: node.properties for node in record.nodes}
         self._versions = {node.name: node.version for node in record.nodes}
@@ -96,6 +97,13 @@ class Evidence:
         """All notices of a time, its ends included."""
         times = self._notice_times
         return self.notices[bisect_left(times, since_ms) : bisect_right(times, until_ms)]
+
+    def of_between(self, node: str, form: str, since_ms: float, until_ms: float) -> Iterator[TimedNotice]:
+        """A node's notices of a form and a time, its ends included."""
+        of_node = self._by_form.get((node, form), [])
+        first = bisect_left(of_node, since_ms, key=lambda placed: placed[1].at_ms)
+        last = bisect_right(of_node, until_ms, key=lambda placed: placed[1].at_ms)
+        return (one for _, one in of_node[first:last])
 
     def ran(self, number: str, at_ms: float, down: Absences) -> bool:
         """Whether the node with this id had started and ran; true of one without lines."""

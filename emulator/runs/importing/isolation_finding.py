@@ -6,6 +6,7 @@ its silence, or by ZooKeeper's client: it had not heard from its server for long
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
@@ -36,24 +37,27 @@ _CAUGHT_UP: Final = re.compile(r"lastCaughtUpTimeMs: (\d{1,16})")
 
 def find_isolations(facts: IncidentFacts, evidence: Evidence, ended: Sequence[tuple[str, float]]) -> None:
     """Put each end of a live broker's session into the list that explains it."""
-    shrinks = [one for one in evidence.by_name["isr_change_asked"] if one["change"] == "shrink"]
+    shrinks = Shrinks(evidence)
     caught_up = _caught_up(evidence)
     down = Absences((*facts.dead, *facts.stopped))
-    back: list[tuple[str, float]] = []
+    back: defaultdict[str, list[float]] = defaultdict(list)
     symptoms = {node: _symptoms(evidence, node, down) for node in {node for node, _ in ended}}
     for node, ended_ms in ended:
         if down.cover(node, ended_ms):
             continue
         back_ms = evidence.back_ms(node, ended_ms)
-        since = max([ended_ms - NEAR_MS, *(until for name, until in back if name == node and until < ended_ms)])
         until = back_ms if back_ms is not None else float("inf")
-        back.append((node, until))
+        before = bisect_left(back[node], ended_ms)
+        since = max([ended_ms - NEAR_MS, *back[node][max(0, before - 1) : before]])
+        back[node].append(until)
         of_node = symptoms[node]
         own = _of_this_time(of_node[bisect_left(of_node, since) : bisect_right(of_node, until)], ended_ms)
         silent_ms, silent_since = evidence.silence(node, ended_ms)
-        alone = any(_is_alone(one) and one["node"] == node and since <= one["at_ms"] <= until for one in shrinks)
+        alone = shrinks.leave_alone(node, since, until)
         began = min([*own, ended_ms]) if own else (silent_since if silent_ms else ended_ms)
-        known = [when for who, shrunk, when in caught_up if who == node and since <= shrunk <= until and when >= since]
+        leaving = caught_up[node]
+        first, last = bisect_left(leaving, (since,)), bisect_right(leaving, (until, float("inf")))
+        known = [when for _, when in leaving[first:last] if when >= since]
         began = min([began, *known]) if alone else began
         window = Window(node, began, back_ms, len(own), silent_ms, alone)
         if _stood_still(evidence, node, own, (since, until), (silent_ms, silent_since), ended_ms):
@@ -70,11 +74,13 @@ def find_isolations(facts: IncidentFacts, evidence: Evidence, ended: Sequence[tu
 
 
 def merged(windows: Sequence[Window]) -> list[Window]:
-    """Windows of one node that overlap, as one."""
+    """Windows of one node that overlap, as one. `windows`: by their begin."""
     found: list[Window] = []
+    last: dict[str, int] = {}
     for one in windows:
-        same = next((at for at, known in enumerate(found) if known.node == one.node and overlap(known, one)), None)
-        if same is None:
+        same = last.get(one.node)
+        if same is None or not overlap(found[same], one):
+            last[one.node] = len(found)
             found.append(one)
             continue
         known = found[same]
@@ -131,9 +137,9 @@ def _stood_still(
     """
     session_ms = evidence.session_ms(node)
     waited = [
-        float(one.notice.fields.get("silence_ms") or 0) for one in evidence.of(node, "session-slow")
-        if time[0] <= one.at_ms <= time[1] + APART_MS
-    ]  # fmt: skip
+        float(one.notice.fields.get("silence_ms") or 0)
+        for one in evidence.of_between(node, "session-slow", time[0], time[1] + APART_MS)
+    ]
     if any(one >= PAUSED_SHARE * session_ms for one in waited):
         return True
     silent_ms, silent_since = silence
@@ -145,38 +151,55 @@ def _stood_still(
     if evidence.is_kraft:
         return silent_until >= ended_ms
     return any(
-        silent_until <= one.at_ms <= silent_until + BACK_MS
-        for one in evidence.of(node, "session-expired", "session-connected")
+        True
+        for form in ("session-expired", "session-connected")
+        for _ in evidence.of_between(node, form, silent_until, silent_until + BACK_MS)
     )
 
 
 def _has_symptom_lines(evidence: Evidence, node: str) -> bool:
     """Whether the collected lines of a node would have symptoms, if it had any."""
-    return any(True for _ in evidence.of(node, *SYMPTOM_SOURCES)) or any(
-        one["node"] == node for one in evidence.by_name["broker_lifecycle_changed"]
-    )
+    return any(True for _ in evidence.of(node, *SYMPTOM_SOURCES)) or node in evidence.with_lifecycle
 
 
-def _is_alone(shrink: Line) -> bool:
-    return bool(shrink["now"] == shrink["node"].rpartition("-")[2])
+class Shrinks:
+    """Requests of leaders to shrink their ISR, by time."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        lines = [one for one in evidence.by_name["isr_change_asked"] if one["change"] == "shrink"]
+        self._lines = sorted(lines, key=lambda one: float(one["at_ms"]))
+        self._times = [one["at_ms"] for one in self._lines]
+        self._alone: defaultdict[str, list[float]] = defaultdict(list)
+        """{leader: times at which it asked to be in sync alone}"""
+        for one in self._lines:
+            if one["now"] == one["node"].rpartition("-")[2]:
+                self._alone[one["node"]].append(one["at_ms"])
+
+    def leave_alone(self, leader: str, since_ms: float, until_ms: float) -> bool:
+        """Whether the leader asked to be in sync alone then."""
+        times = self._alone.get(leader, ())
+        return bisect_left(times, since_ms) < bisect_right(times, until_ms)
+
+    def between(self, since_ms: float, until_ms: float) -> Sequence[Line]:
+        return self._lines[bisect_left(self._times, since_ms) : bisect_right(self._times, until_ms)]
 
 
 def _reached_peers(
-    evidence: Evidence, window: Window, ended_ms: float, shrinks: Sequence[Line], caught_up: Sequence[float]
+    evidence: Evidence, window: Window, ended_ms: float, shrinks: Shrinks, caught_up: Sequence[float]
 ) -> bool:
     """Whether a broker without its session still reached other brokers, as far as the lines say."""
     node, until = window.node, window.until_ms if window.until_ms is not None else float("inf")
     number = node.rpartition("-")[2]
     if window.alone:
         return bool(caught_up) and max(caught_up) > ended_ms - 2 * APART_MS
-    if any(window.since_ms <= one.at_ms <= until for one in evidence.of(node, "fetch-failed")):
+    if any(True for _ in evidence.of_between(node, "fetch-failed", window.since_ms, until)):
         return False
-    if any(window.since_ms < one.at_ms < until - APART_MS for one in evidence.of(node, "fenced")):
+    answered = evidence.of_between(node, "fenced", window.since_ms, until - APART_MS)
+    if any(window.since_ms < one.at_ms < until - APART_MS for one in answered):
         return True  # a leader answered
     away = any(
-        one["node"] != node and window.since_ms <= one["at_ms"] <= until
-        and number in one["was"].split(",") and number not in one["now"].split(",")
-        for one in shrinks
+        one["node"] != node and number in one["was"].split(",") and number not in one["now"].split(",")
+        for one in shrinks.between(window.since_ms, until)
     ) or any(
         one.notice.what == "fetch-failed" and one.notice.fields.get("source") == number
         for one in evidence.between(window.since_ms, until)
@@ -184,12 +207,14 @@ def _reached_peers(
     return not away and until - window.since_ms > 1.5 * evidence.setting_ms(node, LAG) + QUIET_MS
 
 
-def _caught_up(evidence: Evidence) -> list[tuple[str, float, float]]:
-    """(leader, its request's time, last time that a leaving replica caught up), from 3.6 on."""
-    found = []
+def _caught_up(evidence: Evidence) -> defaultdict[str, list[tuple[float, float]]]:
+    """{leader: (time of its request, last time that a leaving replica caught up)}, from 3.6 on."""
+    found: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
     for one in evidence.notices:
         if one.notice.what == "shrinking-isr":
             times = [float(text) for text in _CAUGHT_UP.findall(one.notice.fields.get("replica_ends", ""))]
             if times:
-                found.append((one.notice.node, one.at_ms, max(times) - evidence.zero_ms[one.notice.node]))
+                found[one.notice.node].append((one.at_ms, max(times) - evidence.zero_ms[one.notice.node]))
+    for leaving in found.values():
+        leaving.sort()
     return found

@@ -4,22 +4,22 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
 from benchmarks.large_truth import large_truth
 from emulator.judging.oracle.anomalies import ANOMALIES
-from emulator.judging.oracle.truth import Truth
 from tests.emulator.judging.oracle.definitions import acknowledged_below_min_insync
 
+T = TypeVar("T")
 SMALL, TIMES = 1_500, 4
 MOST = 1.5
 """Times what linear growth would give: room for a logarithm, none for a square (4)."""
 
 
-def steps_of(rule: Callable[[Truth], Iterable[object]], truth: Truth) -> int:
-    """Number of Python instructions that the rule takes to find all violations."""
+def steps_of(rule: Callable[[T], Iterable[object]], truth: T) -> int:
+    """Number of Python instructions that the rule takes to find all that it finds."""
     steps = 0
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
