@@ -87,12 +87,16 @@ def plays() -> Iterator[Play]:
 
 
 def played(play: Play, folder: Path) -> tuple[Path, Verdict] | None:
-    """The run's directory and the oracle's verdict; None: its steps failed."""
+    """The run's directory and the oracle's verdict; None: its steps or a mutant failed."""
     resolved = resolve(find_scenario(play.scenario), play.version)
     try:
         with applied(MUTANTS[play.mutant]) if play.mutant else nullcontext():
             run = play_and_judge(resolved, play.seed, run=play.name)
     except StepFailed:
+        return None
+    except AssertionError:
+        if not play.mutant:
+            raise
         return None
     directory = folder / play.name
     prepare(directory)
