@@ -28,7 +28,9 @@ BROKER_KEYS = frozenset(
     | {"targets", "not_led_by"}
 )
 """Fields of steps, conditions and expectations that hold ids of brokers, or lists of them."""
-NODE_KEYS = frozenset({"node", "az", "between", "opened_by", "to", "source", "client", "replicas", "azs"})
+NODE_KEYS = frozenset(
+    {"node", "az", "between", "opened_by", "to", "source", "client", "replicas", "azs", "client.rack"}
+)
 """The same for names of nodes and AZs."""
 TOPIC_KEYS = frozenset({"topic", "partition", "partitions", "targets", "output"})
 """The same for topics and partitions; `targets` holds both, (partition, replicas) each."""

@@ -77,6 +77,7 @@ TIES = {
     "incident-remedies": f"{FIRST_CONTACT}; {LEAVE_BY_ID}",
     "group-coordinator-isolated": FIRST_CONTACT,
     "workload-az-cut": FIRST_CONTACT,
+    "follower-reads-az-cut": FIRST_CONTACT,
     "rolling-restart": FIRST_CONTACT,
     "retry-duplicates": FIRST_CONTACT,
     "retry-duplicates-idempotent": FIRST_CONTACT,
