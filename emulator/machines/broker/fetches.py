@@ -46,9 +46,7 @@ class Fetches:
         response wait for a locked partition (semantics 1.6).
         """
         reads = yield from self._reads.of(fetch, request.version)
-        unread = frozenset(
-            (read.result.topic, read.result.partition) for read in reads if read.result.preferred_replica >= 0
-        )
+        unread: frozenset[TopicPartition] = frozenset()
         owed = self._reads.owe_high_watermark(fetch, reads)
         if fetch.replica_id >= 0:
             self._tell_out_of_range(fetch, reads, request.correlation_id)
@@ -61,6 +59,9 @@ class Fetches:
         if owed or fetch.max_wait_ms <= 0 or not fetch.partitions or self._reads.are_enough(fetch, reads):
             self._reads.answer(request, reads)
             return
+        if fetch.rack:
+            redirected = [read.result for read in reads if read.result.preferred_replica >= 0]
+            unread = frozenset((result.topic, result.partition) for result in redirected)
         delayed = DelayedFetch(request, fetch, self._reads, self._replicas, unread)
         # More may be there than at the read: joining the ISR takes a while.
         work = self._purgatory.check(delayed)
