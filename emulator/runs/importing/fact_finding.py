@@ -96,9 +96,8 @@ def _sharpened(window: Window, ended_ms: Sequence[float], evidence: Evidence) ->
 
     `ended_ms`: ends of its sessions, sorted.
     """
-    until = window.until_ms if window.until_ms is not None else float("inf")
     first = bisect_left(ended_ms, window.since_ms)
-    if first == len(ended_ms) or ended_ms[first] > until + APART_MS:
+    if first == len(ended_ms) or ended_ms[first] > window.end_ms + APART_MS:
         return window
     alive_ms = ended_ms[first] - evidence.session_ms(window.node)
     return msgspec.structs.replace(window, since_ms=max(window.since_ms, alive_ms))
@@ -140,8 +139,7 @@ def _controllers(facts: IncidentFacts, evidence: Evidence) -> None:
     down = Absences((*facts.dead, *facts.stopped))
     ends: dict[str, float] = {}
     for known in (*facts.cut_off, *facts.paused):
-        until = known.until_ms if known.until_ms is not None else float("inf")
-        ends[known.node] = max(until, ends.get(known.node, until))
+        ends[known.node] = max(known.end_ms, ends.get(known.node, known.end_ms))
     facts.split = _split(evidence, down)
     if facts.split is not None:
         return

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from heapq import merge
 from typing import Final, NamedTuple
 
@@ -55,9 +55,9 @@ class Evidence:
             self.last_ms[file.node] = max(self.last_ms[file.node], file.last_ms - self.zero_ms[file.node])
         self._registrations = self._registration_changes()
         self._returns = self._returns_by_broker()
-        self._roles_since = self._first_signs()
+        first_signs = self._first_signs()
         self.with_lifecycle = {one["node"] for one in self.by_name["broker_lifecycle_changed"]}
-        self.up_ms = {node.name: self._up_ms(node) for node in record.nodes}
+        self.up_ms = {node.name: self._up_ms(node, first_signs) for node in record.nodes}
         self._properties = {node.name: node.properties for node in record.nodes}
         self._versions = {node.name: node.version for node in record.nodes}
         self.is_kraft = bool(self.by_name["broker_registration_committed"]) or any(
@@ -69,13 +69,13 @@ class Evidence:
         """Whether the lines say which brokers the cluster had."""
         return bool(self._registrations or self.by_name["brokers_seen"])
 
-    def _up_ms(self, node: NodeRecord) -> float:
+    def _up_ms(self, node: NodeRecord, first_signs: Mapping[str, float]) -> float:
         """First sign that a node takes part.
 
         Of a broker it is its role or its start's end, else the first active controller.
         """
         signs = [one.at_ms for one in self.of(node.name, "started")]
-        signs += [self._roles_since[node.name]] if node.name in self._roles_since else []
+        signs += [first_signs[node.name]] if node.name in first_signs else []
         if "broker" not in node.roles:
             signs = [one["at_ms"] for one in self.by_name["controller_changed"] if one["active"]]
         return min(signs, default=float("-inf"))

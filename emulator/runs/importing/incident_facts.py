@@ -32,10 +32,10 @@ class Window(msgspec.Struct, frozen=True):
     silent_ms: float = 0.0
     alone: bool = False
 
-    def covers(self, node: str, when_ms: float) -> bool:
-        """Whether the node's absence explains what others noticed of it at that time."""
-        until = self.until_ms if self.until_ms is not None else float("inf")
-        return self.node == node and self.since_ms - APART_MS <= when_ms <= until + NEAR_MS / 2
+    @property
+    def end_ms(self) -> float:
+        """Its end; infinite, if it lasts to the end of the lines."""
+        return self.until_ms if self.until_ms is not None else float("inf")
 
 
 class Absences:
@@ -46,13 +46,12 @@ class Absences:
         self._until: defaultdict[str, list[float]] = defaultdict(list)
         """{node: the latest end of its first window, of its first two, ...}"""
         for one in sorted(windows, key=lambda one: one.since_ms):
-            until = one.until_ms if one.until_ms is not None else float("inf")
             ends = self._until[one.node]
-            ends.append(max(until, ends[-1]) if ends else until)
+            ends.append(max(one.end_ms, ends[-1]) if ends else one.end_ms)
             self._since[one.node].append(one.since_ms)
 
     def cover(self, node: str, when_ms: float) -> bool:
-        """Whether one of them does (`Window.covers`)."""
+        """Whether the node's absence explains what others noticed of it at that time."""
         begun = bisect_right(self._since.get(node, ()), when_ms + APART_MS)
         return begun > 0 and when_ms <= self._until[node][begun - 1] + NEAR_MS / 2
 

@@ -200,11 +200,10 @@ def _faults(
 
 def _appends_of(events: Sequence[Line], window: Window) -> list[float]:
     """Times of the node's appends before its next start: it lived then."""
-    until = window.until_ms if window.until_ms is not None else float("inf")
     return [
         one["at_ms"]
         for one in events
-        if one["event"] == "batch_appended" and one["node"] == window.node and one["at_ms"] < until
+        if one["event"] == "batch_appended" and one["node"] == window.node and one["at_ms"] < window.end_ms
     ]
 
 

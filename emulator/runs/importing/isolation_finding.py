@@ -94,9 +94,7 @@ def merged(windows: Sequence[Window]) -> list[Window]:
 
 
 def overlap(one: Window, other: Window) -> bool:
-    end = one.until_ms if one.until_ms is not None else float("inf")
-    other_end = other.until_ms if other.until_ms is not None else float("inf")
-    return one.since_ms < other_end and other.since_ms < end
+    return one.since_ms < other.end_ms and other.since_ms < one.end_ms
 
 
 def _symptoms(evidence: Evidence, node: str, down: Absences) -> list[float]:
@@ -166,8 +164,7 @@ class Shrinks:
     """Requests of leaders to shrink their ISR, by time."""
 
     def __init__(self, evidence: Evidence) -> None:
-        lines = [one for one in evidence.by_name["isr_change_asked"] if one["change"] == "shrink"]
-        self._lines = sorted(lines, key=lambda one: float(one["at_ms"]))
+        self._lines = [one for one in evidence.by_name["isr_change_asked"] if one["change"] == "shrink"]
         self._times = [one["at_ms"] for one in self._lines]
         self._alone: defaultdict[str, list[float]] = defaultdict(list)
         """{leader: times at which it asked to be in sync alone}"""
@@ -188,7 +185,7 @@ def _reached_peers(
     evidence: Evidence, window: Window, ended_ms: float, shrinks: Shrinks, caught_up: Sequence[float]
 ) -> bool:
     """Whether a broker without its session still reached other brokers, as far as the lines say."""
-    node, until = window.node, window.until_ms if window.until_ms is not None else float("inf")
+    node, until = window.node, window.end_ms
     number = node.rpartition("-")[2]
     if window.alone:
         return bool(caught_up) and max(caught_up) > ended_ms - 2 * APART_MS
@@ -215,6 +212,4 @@ def _caught_up(evidence: Evidence) -> defaultdict[str, list[tuple[float, float]]
             times = [float(text) for text in _CAUGHT_UP.findall(one.notice.fields.get("replica_ends", ""))]
             if times:
                 found[one.notice.node].append((one.at_ms, max(times) - evidence.zero_ms[one.notice.node]))
-    for leaving in found.values():
-        leaving.sort()
     return found
