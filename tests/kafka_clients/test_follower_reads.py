@@ -17,7 +17,7 @@ from kafka import KafkaConsumer
 from kafka import TopicPartition as OfPython
 
 import faultline
-from emulator.machines.broker.read_replica_selection import RACK_AWARE
+from emulator.settings.tables.replication_settings import RACK_AWARE
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.network

@@ -10,10 +10,11 @@ from emulator.machines.broker.broker_context import BrokerContext
 from emulator.machines.broker.broker_state import Read
 from emulator.machines.broker.leader_epochs import UNDEFINED
 from emulator.machines.broker.partition import Partition
-from emulator.machines.broker.read_replica_selection import RACK_AWARE, preferred_read_replica
+from emulator.machines.broker.read_replica_selection import preferred_read_replica
 from emulator.machines.broker.replica_manager import Replicas
 from emulator.machines.broker.request_channel import Request
 from emulator.machines.broker.settings import LONG_MAX
+from emulator.settings.tables.replication_settings import RACK_AWARE
 from emulator.storage.files import StorageError
 from protocol.errors import NO_ERROR, ErrorCode
 from protocol.ids import NO_OFFSET, BrokerId, LeaderEpoch, Offset, TopicPartition

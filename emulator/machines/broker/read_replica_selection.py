@@ -13,8 +13,6 @@ from protocol.gates import Gates
 from protocol.ids import BrokerId, Offset
 from protocol.messages.leadership_messages import BrokerEndpoint
 
-RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
-
 
 def preferred_read_replica(
     partition: Partition, live: Mapping[BrokerId, BrokerEndpoint], rack: str, fetch_offset: Offset, gates: Gates

@@ -27,10 +27,11 @@ def _one_thread_fails_all(value: Value, around: Around) -> float | None:
 
 
 def _selects(value: Value, around: Around) -> float | None:
-    return None if value in ("", *SELECTORS) else 0.0
+    return None if value in ("", LEADERS, RACK_AWARE) else 0.0
 
 
-SELECTORS = tuple(f"org.apache.kafka.common.replica.{name}" for name in ("LeaderSelector", "RackAwareReplicaSelector"))
+LEADERS = "org.apache.kafka.common.replica.LeaderSelector"
+RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 FETCHERS = Bears("more than 1, before 2.3", _one_thread_fails_all)
 SELECTOR = Bears("a class of your own", _selects)
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.machines.broker.read_replica_selection import RACK_AWARE, preferred_read_replica
+from emulator.machines.broker.read_replica_selection import preferred_read_replica
+from emulator.settings.tables.replication_settings import RACK_AWARE
 from protocol.errors import ErrorCode
 from protocol.gates import gates_for
 from protocol.ids import BrokerId, ControllerEpoch, Offset
